@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.plans import Plan, plan_snapshot
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot._synthetic import synthetic_fleet
-from rmqalloc.snapshot._units import units_of
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.synthetic import synthetic_fleet
+from rmqalloc.snapshot.units import units_of
 
 SCENARIOS = [
     {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]},

@@ -22,11 +22,11 @@ The verbs take a snapshot of a cluster (`read`, `fetch`); their results print, c
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rmqalloc._version import __version__
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.model import Assignment, MessageQueue, SharedAssignment
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
+from rmqalloc.version import __version__
 
 if TYPE_CHECKING:
     from rmqalloc.advice import advise as recommend
@@ -96,7 +96,7 @@ def __getattr__(name: str) -> Any:
     try:
         found = globals()[name] = getattr(import_module(room), name_there)
     except ModuleNotFoundError as error:
-        from rmqalloc._extras import is_optional, needs
+        from rmqalloc.extras import is_optional, needs
 
         if not is_optional(error):
             raise

@@ -26,18 +26,18 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rmqalloc._extras import needs
+from rmqalloc.extras import needs
 
 if TYPE_CHECKING:
     from spark_udfs._sql import register_all
-    from spark_udfs.job._output import read_plan
-    from spark_udfs.job._published import files_of_plan
+    from spark_udfs.job.output import read_plan
+    from spark_udfs.job.published import files_of_plan
 
 __all__ = ["files_of_plan", "read_plan", "register_all"]
 
 _HOMES = {
-    "files_of_plan": "spark_udfs.job._published",
-    "read_plan": "spark_udfs.job._output",
+    "files_of_plan": "spark_udfs.job.published",
+    "read_plan": "spark_udfs.job.output",
     "register_all": "spark_udfs._sql",
 }
 

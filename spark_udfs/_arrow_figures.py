@@ -13,12 +13,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._engine import split, tally
-from rmqalloc.documents._fields import MAX_OF_ROW
+from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentTypeError
-from rmqalloc.evaluation._balance import mean_load
-from rmqalloc.evaluation._movement import Movement, movement
+from rmqalloc.evaluation.balance import mean_load
+from rmqalloc.evaluation.movement import Movement, movement
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import list_positions, offsets_of
+from rmqalloc.fleet.columns import list_positions, offsets_of
 from spark_udfs._arrow_owners import (
     CLIENTS,
     OWNERS,
@@ -84,7 +84,7 @@ def assignment_metrics(owners: pa.Array, n_clients: pa.Array) -> pa.Array:
     -------
     struct array
         ``n_queues, n_clients, idle, unowned, min_load, max_load`` (int32) and ``skew`` (float64) of
-        `rmqalloc.evaluation._balance.Balance`, and ``mean_load`` (float64), ``n_queues / n_clients`` or 0.0 without
+        `rmqalloc.evaluation.balance.Balance`, and ``mean_load`` (float64), ``n_queues / n_clients`` or 0.0 without
         clients. Null
         where an argument or an owner is null, ``n_clients`` is negative or above `MAX_OF_ROW`, or an owner is not below it.
 
@@ -128,7 +128,7 @@ def moved(
     Returns
     -------
     int32 array
-        As `rmqalloc.evaluation._movement.Movement.moved`. Null where an argument, an owner or a client id is null,
+        As `rmqalloc.evaluation.movement.Movement.moved`. Null where an argument, an owner or a client id is null,
         the two owners differ in length, or an owner is none of the clients.
 
     Raises
@@ -155,7 +155,7 @@ def least_moves(
     Returns
     -------
     int32 array
-        As `rmqalloc.evaluation._movement.Movement.least_moves`.
+        As `rmqalloc.evaluation.movement.Movement.least_moves`.
 
     Examples
     --------

@@ -14,17 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc.documents._fields import MAX_OF_ROW, MAX_VIRTUAL_NODES
+from rmqalloc.documents.fields import MAX_OF_ROW, MAX_VIRTUAL_NODES
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._arrow_columns import utf8
-from rmqalloc.fleet._columns import offsets_of
+from rmqalloc.fleet.arrow_columns import utf8
+from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.strategies import STRATEGIES, Strategy
 from rmqalloc.strategies import strategy as make
-from rmqalloc.strategies._base import NO_CLIENTS, NO_QUEUES
-from rmqalloc.strategies._by_name import parameters_of
-from rmqalloc.strategies._formula import Formula
-from rmqalloc.strategies._spelled import with_params
+from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
+from rmqalloc.strategies.by_name import parameters_of
+from rmqalloc.strategies.formula import Formula
+from rmqalloc.strategies.spelled import with_params
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -13,12 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
-from rmqalloc.evaluation._parquet_plan import read_columns
-from rmqalloc.evaluation._plan_batch import PlanSpec, figures_schema, plan_stream
-from rmqalloc.fleet._arrow_columns import utf8
-from rmqalloc.scenarios._scenario_files import scenarios_of_text
+from rmqalloc.evaluation.batch_planning import PlanSpec, figures_schema, plan_stream
+from rmqalloc.evaluation.parquet_plan import read_columns
+from rmqalloc.fleet.arrow_columns import utf8
+from rmqalloc.scenarios.scenario_files import scenarios_of_text
 from spark_udfs._arrow_owners import typed
-from spark_udfs._map_in_arrow import ddl
+from spark_udfs.map_in_arrow import ddl
 
 KEYS = ("consumer_group", "topic")
 """Columns of a plan that its row has anyway."""
@@ -92,7 +92,7 @@ def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, ou
     unit : struct array
         As `plan_array`.
     scenarios : string array
-        JSON or YAML, see `rmqalloc.scenarios._scenario_files.scenarios_of_text`.
+        JSON or YAML, see `rmqalloc.scenarios.scenario_files.scenarios_of_text`.
     strategy : string array, optional
         Of rows that do not name one; AVG by default.
     output : string array, optional

@@ -20,8 +20,8 @@ from pyspark.sql.types import (
 )
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
-from rmqalloc.evaluation._carried import check_carried
-from rmqalloc.evaluation._parquet_plan import INPUT_COLUMNS
+from rmqalloc.evaluation.carried import check_carried
+from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS
 
 Carry = bool | Iterable[str]
 
@@ -62,7 +62,7 @@ def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.S
     units : DataFrame
         The table.
     carry : bool or collection of str
-        All columns but `rmqalloc.evaluation._parquet_plan.INPUT_COLUMNS`, none, or those of these names, which may be inputs.
+        All columns but `rmqalloc.evaluation.parquet_plan.INPUT_COLUMNS`, none, or those of these names, which may be inputs.
     result : pyarrow.Schema
         Columns of the result itself.
 

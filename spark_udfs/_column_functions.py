@@ -12,7 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_udfs._arrow_series import on_series
-from spark_udfs._requirements import require_spark
+from spark_udfs.requirements import require_spark
 
 __all__ = ["HAS_ARROW_FUNCTIONS", "arrow_function", "sql_function"]
 

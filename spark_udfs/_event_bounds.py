@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeGuard
 
 import pyarrow as pa
 
-from rmqalloc.documents._document_errors import shown
-from rmqalloc.documents._fields import MAX_CHANNELS, MAX_READ_QUEUE_NUMS, MAX_TEXT_BYTES
+from rmqalloc.documents.document_errors import shown
+from rmqalloc.documents.fields import MAX_CHANNELS, MAX_READ_QUEUE_NUMS, MAX_TEXT_BYTES
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.strategies import sort_client_ids
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rmqalloc.documents._fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
+from rmqalloc.documents.fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.errors import Error
 from rmqalloc.strategies import sort_client_ids
 from spark_udfs._event_bounds import REFUSED, brokers_of

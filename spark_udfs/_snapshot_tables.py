@@ -12,17 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.audit._findings import FINDINGS_SCHEMA
-from rmqalloc.documents._fields import Duration
+from rmqalloc.audit.findings import FINDINGS_SCHEMA
+from rmqalloc.documents.fields import Duration
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evidence import with_strategies
-from rmqalloc.remoting._client import name_servers
-from rmqalloc.remoting._credentials import read_credentials
+from rmqalloc.remoting.client import name_servers
+from rmqalloc.remoting.credentials import read_credentials
 from rmqalloc.snapshot import Snapshot
-from rmqalloc.snapshot._matching import near
-from rmqalloc.snapshot._units import Units, read_units
 from rmqalloc.snapshot.files import read
 from rmqalloc.snapshot.live import fetch
+from rmqalloc.snapshot.matching import near
+from rmqalloc.snapshot.units import Units, read_units
 
 __all__ = ["TABLES", "SnapshotTableError", "TableRequest"]
 

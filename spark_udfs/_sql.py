@@ -8,7 +8,7 @@ from pyspark.errors import ParseException, UnsupportedOperationException
 from pyspark.sql import SparkSession
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.strategies._by_name import plain_parameters, plain_strategies
+from rmqalloc.strategies.by_name import plain_parameters, plain_strategies
 from spark_udfs import (
     _arrow_by_count as arrow_by_count,
 )

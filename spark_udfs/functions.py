@@ -20,8 +20,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
-from rmqalloc.evaluation._parquet_plan import read_columns
-from rmqalloc.evaluation._plan_batch import BEST_BY, PlanSpec
+from rmqalloc.evaluation.batch_planning import BEST_BY, PlanSpec
+from rmqalloc.evaluation.parquet_plan import read_columns
 from rmqalloc.strategies import STRATEGIES
 from spark_udfs import (
     _arrow_figures as arrow_figures,

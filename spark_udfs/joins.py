@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, IntegralType, StringType
 
-from rmqalloc.documents._fields import MAX_CHANNELS
+from rmqalloc.documents.fields import MAX_CHANNELS
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.scenarios import Scenario, scenarios_of
 

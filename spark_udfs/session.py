@@ -12,7 +12,7 @@ import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark_udfs._requirements import require_java, require_spark
+from spark_udfs.requirements import require_java, require_spark
 
 __all__ = ["session"]
 

@@ -16,9 +16,9 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rmqalloc._text import harmless
 from rmqalloc.documents import read_source
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
+from rmqalloc.text import harmless
 from spark_udfs._sql import register_all
 from spark_udfs.session import session
 

@@ -21,7 +21,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from rmqalloc.documents._fields import MAX_DURATION, Duration
+from rmqalloc.documents.fields import MAX_DURATION, Duration
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.evaluation import PlanSpec
 from spark_udfs._arrow_owners import usable

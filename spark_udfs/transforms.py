@@ -10,11 +10,11 @@ from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation._parquet_plan import read_columns
-from rmqalloc.evaluation._plan_batch import BEST_BY, PlanSpec
+from rmqalloc.evaluation.batch_planning import BEST_BY, PlanSpec
+from rmqalloc.evaluation.parquet_plan import read_columns
 from rmqalloc.scenarios import read_scenarios, scenarios_of
 from spark_udfs._carried_columns import Carry, carried_fields, checked_carry, through_arrow
-from spark_udfs._map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, refuse_schema
+from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, refuse_schema
 
 __all__ = ["assign", "client_load", "expand_owners", "plan"]
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc import Fleet
-from rmqalloc.fleet._columns import Index, Strings, offsets_of
-from rmqalloc.fleet._lists import ClientLists, QueueLists
+from rmqalloc.fleet.columns import Index, Strings, offsets_of
+from rmqalloc.fleet.lists import ClientLists, QueueLists
 
 SEED = 20240607
 

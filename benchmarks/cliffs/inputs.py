@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 
 def topics(n: int, n_queues: int = 4) -> tuple[Topic, ...]:

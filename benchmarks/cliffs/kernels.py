@@ -15,8 +15,8 @@ from instructions import count_calls, counted
 from cliffs.fleets import emptied, plain, repeated, with_ids, without_clients
 from cliffs.row import Row
 from rmqalloc import Fleet
-from rmqalloc.fleet._checked_columns import replaced
-from rmqalloc.fleet._columns import Strings
+from rmqalloc.fleet.checked_columns import replaced
+from rmqalloc.fleet.columns import Strings
 from rmqalloc.strategies import Averagely, AveragelyByCircle, ConsistentHash, MachineRoom, Strategy
 
 Call = Callable[[], object]

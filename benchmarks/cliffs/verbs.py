@@ -111,7 +111,7 @@ def _subscription(n: int) -> Callable[[], object]:
 
 
 def _restart(snapshot_of: Callable[[int], Any]) -> Make:
-    from rmqalloc.rollouts._restart import restart
+    from rmqalloc.rollouts.restart import restart
 
     def make(n: int) -> Callable[[], object]:
         snapshot = snapshot_of(n)
@@ -122,7 +122,7 @@ def _restart(snapshot_of: Callable[[int], Any]) -> Make:
 
 def _queues(n: int) -> Callable[[], object]:
     """Fewer queues on `n` brokers."""
-    from rmqalloc.rollouts._resize import resize_queues
+    from rmqalloc.rollouts.resize import resize_queues
 
     snapshot = inputs.many_brokers(n)
     return lambda: resize_queues(snapshot, snapshot.topics[0].name, 2)
@@ -136,7 +136,7 @@ def _broker(n: int) -> Callable[[], object]:
 
 
 def _strategy(n: int) -> Callable[[], object]:
-    from rmqalloc.rollouts._switch import change_strategy
+    from rmqalloc.rollouts.switch import change_strategy
 
     snapshot = inputs.many_groups(n)
     return lambda: change_strategy(snapshot, "AVG_BY_CIRCLE")
@@ -201,7 +201,7 @@ def _report(n: int) -> Callable[[], object]:
 
 
 def _markdown(n: int) -> Callable[[], object]:
-    from rmqalloc.report._formats import write_table
+    from rmqalloc.report.formats import write_table
 
     made = _made(inputs.many_groups, n)
     return lambda: write_table(made.groups, "md", StringIO(), sort="-moved")

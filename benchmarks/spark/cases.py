@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 from uniform import write, write_one
 from worker_rivals import N_SCENARIOS, PARAMS
 
-from rmqalloc.evaluation._parquet_plan import plan_files
-from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs.job import _planning_job as planning_job
 from spark_udfs.job._sources import UnitSource
 from spark_udfs.transforms import assign

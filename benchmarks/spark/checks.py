@@ -11,7 +11,7 @@ from many_scenarios import COLUMNS as BEST
 from many_scenarios import SCENARIOS, planners
 from worker_rivals import PARAMS
 
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 
 Row = dict[str, Any]
 

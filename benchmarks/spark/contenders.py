@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from worker_rivals import OWNERS_SCHEMA, PARAMS, Identity, figures
 
 import spark_udfs.functions as rf
-from spark_udfs._map_in_arrow import ddl
+from spark_udfs.map_in_arrow import ddl
 from spark_udfs.transforms import assign
 
 Frame = Callable[[DataFrame], DataFrame]

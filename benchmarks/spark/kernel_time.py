@@ -15,8 +15,8 @@ from pyspark import Accumulator
 from pyspark.sql import SparkSession
 from worker_rivals import PARAMS
 
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from spark_udfs._map_in_arrow import PlanBatches, ddl
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from spark_udfs.map_in_arrow import PlanBatches, ddl
 
 Batches = Iterable[pa.RecordBatch]
 Kernel = Callable[[Batches], Iterator[pa.RecordBatch]]

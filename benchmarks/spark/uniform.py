@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.random import Generator, default_rng
 
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 
 SEED = 20240607
 N_BROKERS = 2

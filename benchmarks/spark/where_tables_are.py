@@ -39,7 +39,7 @@ Store = tuple[pafs.FileSystem, str]
 
 def job(given: dict[str, Any], number: int, where: str) -> None:
     """One run of the file job."""
-    from rmqalloc.evaluation._plan_batch import PlanSpec
+    from rmqalloc.evaluation.batch_planning import PlanSpec
     from spark_udfs.job._planning_job import run_job
     from spark_udfs.job._sources import UnitSource
 
@@ -151,8 +151,8 @@ def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
 
 def plan_bytes(fleet: Path, home: Path) -> int:
     """Bytes of a plan of the fleet."""
-    from rmqalloc.evaluation._parquet_plan import plan_files
-    from rmqalloc.evaluation._plan_batch import PlanSpec
+    from rmqalloc.evaluation.batch_planning import PlanSpec
+    from rmqalloc.evaluation.parquet_plan import plan_files
 
     plan_files(fleet, home / "planned", PlanSpec("AVG"))
     return sum(path.stat().st_size for path in (home / "planned").glob("*.parquet"))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from rivals import plain_ring
 from shapes import Group
 
-from rmqalloc.evaluation._plan_batch import figures_schema
+from rmqalloc.evaluation.batch_planning import figures_schema
 
 N_QUEUES = 16
 VIRTUAL_NODES = 10

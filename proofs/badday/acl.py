@@ -10,9 +10,9 @@ from live_cluster import LiveCluster
 
 from badday.admin import CREATE_ACL, CREATE_USER, UPDATE_ACL, administer, make_groups
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError
-from rmqalloc.remoting._client import Access, Remote
-from rmqalloc.remoting._credentials import Credentials
-from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting.client import Access, Remote
+from rmqalloc.remoting.credentials import Credentials
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _answers as answers
 
 ADMIN = ("admin", "admin-secret")

@@ -16,8 +16,8 @@ import tied
 from loopback import Loopback
 from programs import environment
 
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot.plain_data import from_document
 
 
 class Taken(NamedTuple):

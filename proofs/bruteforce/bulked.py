@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from bruteforce import clusters, java, planned, random_changes
 from bruteforce.clusters import chance, some
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 
 MALFORMED, DUPLICATE_QUEUE = 1, 3
 UNUSABLE = ("NO_SUCH", "CONFIG", "POP")

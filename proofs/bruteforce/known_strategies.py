@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from bruteforce import clusters, java
 from rmqalloc.evidence import with_strategies
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.snapshot.plain_data import from_document
 
 NODES = (10, 16, 20, 32, 50, 64, 100, 128, 160, 200, 256, 500, 512, 1000)
 RING = "CONSISTENT_HASH"

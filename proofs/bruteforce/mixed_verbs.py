@@ -7,10 +7,10 @@ from bruteforce.clusters import chance, some
 from bruteforce.read_tables import KEYS
 from bruteforce.tally import AtLeast, Near, by_key
 from rmqalloc.plans import Gates, plan_snapshot
-from rmqalloc.plans._compare import Candidate, compare
-from rmqalloc.plans._plan_totals import client_totals
+from rmqalloc.plans.comparison import Candidate, compare
+from rmqalloc.plans.plan_totals import client_totals
 from rmqalloc.scenarios import scenarios_of
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.snapshot.plain_data import from_document
 
 # --- Cases ---
 

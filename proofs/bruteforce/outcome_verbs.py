@@ -7,7 +7,7 @@ from bruteforce.mixed_verbs import either_case
 from bruteforce.tally import by_key
 from rmqalloc.diffs import diff
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.snapshot.plain_data import from_document
 
 
 def case_of(random):

@@ -6,11 +6,11 @@ from bruteforce import advised, clusters, java, random_changes, rolled
 from bruteforce.tally import by_key
 from rmqalloc.rollouts._batch_budget import within_budget
 from rmqalloc.rollouts._maintain import maintain_broker
-from rmqalloc.rollouts._resize import resize_queues
-from rmqalloc.rollouts._restart import restart
 from rmqalloc.rollouts._subscribe import change_subscription
-from rmqalloc.rollouts._switch import change_strategy
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.rollouts.resize import resize_queues
+from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.switch import change_strategy
+from rmqalloc.snapshot.plain_data import from_document
 
 
 def case_of(random):

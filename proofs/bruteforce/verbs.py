@@ -23,9 +23,9 @@ from rmqalloc.advice._recommend import advise
 from rmqalloc.audit import check_snapshot
 from rmqalloc.evidence import with_strategies
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.plans._compare import Candidate, compare
 from rmqalloc.plans._explain import explain
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.plans.comparison import Candidate, compare
+from rmqalloc.snapshot.plain_data import from_document
 
 # --- plan ---
 

@@ -23,7 +23,7 @@ from rmqalloc.remoting import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.remoting._bodies import MessageRequestMode, TopicQueueMappingInfo
+from rmqalloc.remoting.bodies import MessageRequestMode, TopicQueueMappingInfo
 
 Answer = dict[str, Any]
 

@@ -24,12 +24,14 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.plans import GatesError, PlanError, load_plan, plan_snapshot, read_gates
 from rmqalloc.plans._plan import canonical
 from rmqalloc.rebalance._offset_file import OffsetFileError, read_offsets, write_offsets
-from rmqalloc.remoting._credentials import CredentialsError, read_credentials
+from rmqalloc.remoting.credentials import CredentialsError, read_credentials
 from rmqalloc.scenarios import ScenarioError, read_scenarios, scenarios_of
 from rmqalloc.simulation import read_script
-from rmqalloc.snapshot._directory import own_directory
-from rmqalloc.snapshot._plain_data import SnapshotError, to_document
-from rmqalloc.snapshot._snapshot import (
+from rmqalloc.snapshot.directory import own_directory
+from rmqalloc.snapshot.files import read_snapshot
+from rmqalloc.snapshot.files._to_rows import to_rows
+from rmqalloc.snapshot.plain_data import SnapshotError, to_document
+from rmqalloc.snapshot.snapshot import (
     Broker,
     Client,
     Group,
@@ -39,8 +41,6 @@ from rmqalloc.snapshot._snapshot import (
     Topic,
     TopicBroker,
 )
-from rmqalloc.snapshot.files import read_snapshot
-from rmqalloc.snapshot.files._to_rows import to_rows
 
 MQADMIN = DATA / "mqadmin"
 QUEUES = [MessageQueue("orders", "b-1", i) for i in range(3)]

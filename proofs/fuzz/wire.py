@@ -31,15 +31,15 @@ from rmqalloc.remoting import (
     _frame as frame,
 )
 from rmqalloc.remoting import (
-    _loose_json as loose_json,
+    loose_json as loose_json,
 )
-from rmqalloc.remoting._client import Access, Remote
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._plain_data import from_document, to_document
-from rmqalloc.snapshot._snapshot import Snapshot, SourceError
+from rmqalloc.remoting.client import Access, Remote
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
+from rmqalloc.snapshot.plain_data import from_document, to_document
+from rmqalloc.snapshot.snapshot import Snapshot, SourceError
 
 EXPECTED = (frame.FrameError, loose_json.JsonError, answers.AnswerError, RemotingError, ResponseError)
 _SOCKET_EVERY = 500

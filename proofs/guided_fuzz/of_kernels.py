@@ -16,9 +16,9 @@ from strategy_cases import ONE_OWNER, RULES, outcome, same_objects
 from guided_fuzz.given import Given
 from guided_fuzz.target import Target
 from rmqalloc import Fleet, MessageQueue, strategy
-from rmqalloc.evaluation._balance import balance, loads
-from rmqalloc.evaluation._movement import movement
-from rmqalloc.fleet._columns import Strings, distinct_rows, distinct_strings, order_keys, runs
+from rmqalloc.evaluation.balance import balance, loads
+from rmqalloc.evaluation.movement import movement
+from rmqalloc.fleet.columns import Strings, distinct_rows, distinct_strings, order_keys, runs
 from rmqalloc.model import joined
 
 _RULES = {rule.label: (rule.make(), rule.reference) for rule in RULES}

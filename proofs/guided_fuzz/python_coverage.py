@@ -10,18 +10,18 @@ from guided_fuzz.python_targets import NAMES_OF_READERS
 ROOMS = {
     "documents": ["documents/*"],
     "snapshot/files": ["snapshot/files/*"],
-    "snapshot: the model that is read": ["snapshot/_plain_data*", "snapshot/_snapshot*", "snapshot/_directory*"],
+    "snapshot: the model that is read": ["snapshot/plain_data*", "snapshot/snapshot*", "snapshot/directory*"],
     "remoting: frames, the tolerant JSON reader, credentials": [
         "remoting/_frame*",
-        "remoting/_loose_json*",
-        "remoting/_credentials*",
+        "remoting/loose_json*",
+        "remoting/credentials*",
     ],
     "snapshot/live: answers of servers": ["snapshot/live/_answers*", "snapshot/live/_members*"],
     "scenarios": ["scenarios/*"],
     "simulation: scripts": ["simulation/_script*"],
     "plans: files, gates": ["plans/_plan_files*", "plans/_gates*"],
     "rebalance: offsets": ["rebalance/_offset_file*"],
-    "evidence: rooms that are given": ["evidence/_given_rooms*"],
+    "evidence: rooms that are given": ["evidence/given_rooms*"],
 }
 
 

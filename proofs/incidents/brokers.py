@@ -12,8 +12,8 @@ from live_cluster import BROKERS
 
 from incidents.judging import ALL_CLEAR, Right, Said
 from incidents.stage import CLEAN, Stage, double_owned, unowned
-from rmqalloc.remoting._client import Remote
-from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting.client import Remote
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 MEMBERS = ("1", "2", "3")

@@ -19,7 +19,7 @@ from incidents.judging import Right, Said, false, missing
 from rmqalloc import MessageQueue
 from rmqalloc.cli import main
 from rmqalloc.cli._exit_codes import INTERRUPTED
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot.snapshot import Snapshot
 
 CLEAN_WITHIN = 120.0
 PAUSE = 0.5

@@ -9,7 +9,7 @@ from pathlib import Path
 from interrupted_writes.writers import leftovers
 from rmqalloc import MessageQueue, store
 from rmqalloc.rebalance._offset_file import merge_offsets, read_offsets
-from rmqalloc.snapshot._directory import MARKER, replaced_result
+from rmqalloc.snapshot.directory import MARKER, replaced_result
 
 PARTS = 4
 

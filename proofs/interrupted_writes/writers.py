@@ -10,7 +10,7 @@ from checkout import ROOT
 from rmqalloc import MessageQueue, store
 from rmqalloc.cli._app import run
 from rmqalloc.rebalance._offset_file import merge_offsets, read_offsets
-from rmqalloc.snapshot._directory import own_directory
+from rmqalloc.snapshot.directory import own_directory
 from rmqalloc.store import _writing
 
 EXAMPLES = ROOT / "examples"

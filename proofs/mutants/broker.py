@@ -194,7 +194,7 @@ MUTANTS = [
         f"{_PROFILES} -k static",
     ),
     Mutant(
-        "rmqalloc/rebalance/_offset_store.py",
+        "rmqalloc/rebalance/offset_store.py",
         "master_first = not self._factory.profile.commits_to_known_server",
         "master_first = False",
         "4.9 commits to a slave without asking for the route",

@@ -7,7 +7,7 @@ _READERS = "tests/rebalance/test_client_readers.py"
 _FACTORY = "rmqalloc/rebalance/_client_factory.py"
 _PUSH = "rmqalloc/rebalance/_push_consumer.py"
 _LITE = "rmqalloc/rebalance/_lite_pull_consumer.py"
-_PROCESS_QUEUE = "rmqalloc/rebalance/_process_queue.py"
+_PROCESS_QUEUE = "rmqalloc/rebalance/process_queue.py"
 
 MUTANTS = [
     Mutant("rmqalloc/rebalance/_heartbeats.py", "except Exception as error:  # whatever it is, the other brokers get theirs", "except OSError as error:", "a heartbeat that fails keeps the other brokers from being told", _PORTS),
@@ -18,7 +18,7 @@ MUTANTS = [
     Mutant(_PUSH, "pop_later(request, delay)\n            except Exception as error:", "pop_later(request, delay)\n            except KeyError as error:", "a popped queue that is refused ends the pass", _READERS),
     Mutant(_PROCESS_QUEUE, "return not self.pulling and now - self.last_pull_timestamp > PULL_MAX_IDLE", "return now - self.last_pull_timestamp > PULL_MAX_IDLE", "a loop of pulls that does not stamp each try expires", _READERS),
     Mutant("rmqalloc/rebalance/_table_update.py", "passive and not process_queue.pulling and process_queue.is_pull_expired(clock.now())", "False", "a queue that nobody reads is kept for ever", _READERS),
-    Mutant("rmqalloc/rebalance/_offset_store.py", "if queue is None or queue in self._frozen:", "if queue is None:", "a late offset overrules one that was reset", _READERS),
+    Mutant("rmqalloc/rebalance/offset_store.py", "if queue is None or queue in self._frozen:", "if queue is None:", "a late offset overrules one that was reset", _READERS),
     Mutant(_LITE, "self.tasks.pop(queue).cancelled = True", "self.tasks.pop(queue)", "a loop is not told that its queue went", f"{_READERS} tests/rebalance/test_rebalance_changed.py"),
     Mutant("rmqalloc/rebalance/_system_clock.py", "self._push(0, _Entry(lambda: _complete(future, action), future))", "_complete(future, action)", "a call runs on the caller's thread", "tests/rebalance/test_rebalance_clock.py"),
     Mutant("rmqalloc/rebalance/_heartbeats.py", "            self._fingerprints.pop(address, None)", "            pass", "a broker that forgot a client is told no more", "tests/rebalance/test_rebalance_factory.py -k second_form"),

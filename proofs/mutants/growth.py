@@ -3,7 +3,7 @@
 from mutants.mutant import Mutant
 
 _DEPARTURES = "rmqalloc/plans/_departures.py"
-_CASE = "rmqalloc/views/_group_views.py"
+_CASE = "rmqalloc/views/group_views.py"
 _TESTS = "tests/evaluation/test_growth.py"
 
 MUTANTS = [
@@ -48,14 +48,14 @@ MUTANTS = [
         "tests/audit/test_audit_idle.py -k figures",
     ),
     Mutant(
-        "rmqalloc/plans/_unmatched.py",
+        "rmqalloc/plans/unmatched.py",
         "not (is_pattern(name) and",
         "not (not is_pattern(name) and",
         "a pattern that matches is told to match nothing",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/_globs.py",
+        "rmqalloc/globs.py",
         'frozenset("*?[")',
         'frozenset("*?")',
         "a pattern of a set of characters is looked up as a name",
@@ -97,42 +97,42 @@ MUTANTS = [
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/strategies/_consistent_hash.py",
+        "rmqalloc/strategies/consistent_hash.py",
         "held[ring[point][0]] -= 1",
         "pass",
         "a point that another id takes over still counts",
         "tests/evaluation/test_growth.py -k points",
     ),
     Mutant(
-        "rmqalloc/snapshot/_units.py",
+        "rmqalloc/snapshot/units.py",
         "chain[Any](readable, distinct)",
         "chain[Any](readable, clients)",
         "clients of a group are asked for their room once per topic",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/snapshot/_units.py",
+        "rmqalloc/snapshot/units.py",
         "distinct = {id(row): row for row in clients}",
         "distinct = {len(row): row for row in clients}",
         "groups of as many clients are taken for one",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/snapshot/_units.py",
+        "rmqalloc/snapshot/units.py",
         "if any(one.machine_room is not None",
         "if all(one.machine_room is not None",
         "rooms are left out unless all are known",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/rollouts/_resize.py",
+        "rmqalloc/rollouts/resize.py",
         "    @lazy_property\n    def read_to",
         "    @property\n    def read_to",
         "the route after is made once per broker",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/rollouts/_resize.py",
+        "rmqalloc/rollouts/resize.py",
         "self.read | dict.fromkeys(self.chosen, self.to)",
         "dict.fromkeys(self.chosen, self.to) | self.read",
         "brokers keep the queues that they had",

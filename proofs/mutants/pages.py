@@ -2,18 +2,18 @@
 
 from mutants.mutant import Mutant
 
-_TOTALS = "rmqalloc/plans/_plan_totals.py"
+_TOTALS = "rmqalloc/plans/plan_totals.py"
 _SUMMARY = "rmqalloc/report/html/_summary.py"
 _FLOWS = "rmqalloc/report/html/charts/_flows.py"
 _TIMELINE = "rmqalloc/report/html/charts/_transition.py"
 _STYLE = "rmqalloc/report/html/_style.py"
 _EVIDENCE = "rmqalloc/report/html/_evidence_section.py"
 _UNREAD = "rmqalloc/report/html/_unread_section.py"
-_SKEW = "rmqalloc/results/_skew.py"
+_SKEW = "rmqalloc/results/skew.py"
 _SCREENS = "tests/report/test_report_screens.py"
 _DRAWN_STEPS = "tests/report/test_report_transition.py"
 _SKEWS = "tests/report/test_skew.py"
-_PLACES = "rmqalloc/snapshot/files/_group_lines.py"
+_PLACES = "rmqalloc/snapshot/files/group_lines.py"
 _CHECK = "rmqalloc/cli/_check_command.py"
 _IDLE = "rmqalloc/audit/_rules_idle.py"
 _MIXED = "rmqalloc/audit/_rules_mixed.py"

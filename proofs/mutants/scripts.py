@@ -2,7 +2,7 @@
 
 from mutants.mutant import Mutant
 
-_KINDS = "rmqalloc/documents/_fields.py"
+_KINDS = "rmqalloc/documents/fields.py"
 _STEPS = "rmqalloc/simulation/_steps.py"
 _SETTINGS = "rmqalloc/simulation/_settings.py"
 _NETWORK = "rmqalloc/simulation/_network.py"

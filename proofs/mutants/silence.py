@@ -2,8 +2,8 @@
 
 from mutants.mutant import Mutant
 
-_UNKNOWN = "rmqalloc/snapshot/_unknown.py"
-_NOT_KNOWN = "rmqalloc/audit/_not_known.py"
+_UNKNOWN = "rmqalloc/snapshot/unknown.py"
+_NOT_KNOWN = "rmqalloc/audit/not_known.py"
 _TEST = "tests/audit/test_unknown.py"
 
 MUTANTS = [

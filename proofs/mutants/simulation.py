@@ -43,7 +43,7 @@ MUTANTS = [
         _TWIN,
     ),
     Mutant(
-        "rmqalloc/rebalance/_queue_table.py",
+        "rmqalloc/rebalance/queue_table.py",
         "                del self._queues[queue]\n",
         "",
         "queues of a topic that is gone are still found",

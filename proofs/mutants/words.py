@@ -2,12 +2,12 @@
 
 from mutants.mutant import Mutant
 
-_EXTRAS = "rmqalloc/_extras.py"
+_EXTRAS = "rmqalloc/extras.py"
 _EXAMPLES = "rmqalloc/examples/__init__.py"
 _CHOICES = "rmqalloc/cli/_choices.py"
 _RENAMED = "rmqalloc/cli/_renamed.py"
 _CODES = "rmqalloc/cli/_exit_codes.py"
-_TEXT = "rmqalloc/_text.py"
+_TEXT = "rmqalloc/text.py"
 _GROUPS = "rmqalloc/cli/_command_groups.py"
 _WORDS = "tests/cli/test_cli_words.py"
 

@@ -204,7 +204,7 @@ MUTANTS = [
         f"{_FILES} -k listed",
     ),
     Mutant(
-        "rmqalloc/plans/_plan_writing.py",
+        "rmqalloc/plans/plan_writing.py",
         "with replaced_file(path) as plain,",
         'with open(path, "wb") as plain,',
         "a full disk destroys the earlier plan",
@@ -218,7 +218,7 @@ MUTANTS = [
         f"{_DIRECTORIES} -k simulation",
     ),
     Mutant(
-        "rmqalloc/snapshot/_directory.py",
+        "rmqalloc/snapshot/directory.py",
         "partial(_check_standing, path, kind)",
         "None",
         "files that came meanwhile are removed",

@@ -13,7 +13,7 @@ import json
 from plan_checker.checker import problems_of
 from plan_checker.inputs import inputs_of
 from rmqalloc.plans._plan_snapshot import planned
-from rmqalloc.snapshot._plain_data import to_document
+from rmqalloc.snapshot.plain_data import to_document
 
 __all__ = ["checked"]
 

@@ -44,12 +44,12 @@ OTHERS = {
 """What is run on a defect that the twin misses: modules of Python with their arguments."""
 TIMEOUT = 900
 LOOKED_INTO = {
-    "rmqalloc/ownership/_between.py::Between.lost_and_gained::condition true::1": "without sets there is nothing to do",
-    "rmqalloc/evaluation/_movement.py::_queue_keys::constant turned::1": "the lists are of one length",
-    "rmqalloc/evaluation/_movement.py::_same_queues::return None::3": "queues are then found by keys, which takes longer",
+    "rmqalloc/ownership/between.py::Between.lost_and_gained::condition true::1": "without sets there is nothing to do",
+    "rmqalloc/evaluation/movement.py::_queue_keys::constant turned::1": "the lists are of one length",
+    "rmqalloc/evaluation/movement.py::_same_queues::return None::3": "queues are then found by keys, which takes longer",
     "rmqalloc/ownership/_laid_views.py::MixedUnits._put_slots::constant + 1::1": "any number below 0 is that of no client",
-    "rmqalloc/evaluation/_assigner.py::Assigner._points_of::condition false::3": "points are kept that are not asked for again",
-    "rmqalloc/evaluation/_evaluate.py::EvaluatedUnits.owners::constant + 1::2": "any number below 0 is that of no client",
+    "rmqalloc/evaluation/assigner.py::Assigner._points_of::condition false::3": "points are kept that are not asked for again",
+    "rmqalloc/evaluation/evaluate.py::EvaluatedUnits.owners::constant + 1::2": "any number below 0 is that of no client",
     "rmqalloc/scenarios/_queue_changes.py::QueuesUnderChange.add::condition true::2": "without retry topics both are equal",
 }
 """Why a defect of the sample that survives changes no plan, by its key."""

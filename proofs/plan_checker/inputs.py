@@ -15,12 +15,12 @@ from typing import Any
 import pyarrow as pa
 
 from plan_checker.loops import by_name
-from rmqalloc.documents._fields import MAX_VIRTUAL_NODES
-from rmqalloc.strategies._by_name import inner_class_of
-from rmqalloc.strategies._config import listed_queues
-from rmqalloc.strategies._dialects import JAVA
-from rmqalloc.views._sharing import Sharing
-from rmqalloc.views._view_units import MixedRows, ViewUnits
+from rmqalloc.documents.fields import MAX_VIRTUAL_NODES
+from rmqalloc.strategies.by_name import inner_class_of
+from rmqalloc.strategies.config import listed_queues
+from rmqalloc.strategies.dialects import JAVA
+from rmqalloc.views.sharing import Sharing
+from rmqalloc.views.view_units import MixedRows, ViewUnits
 
 Data = dict[str, Any]
 

@@ -16,7 +16,7 @@ from public_faces.signs import ANY, REFUSED
 from public_faces.world import CLIENTS, QUEUES, SCENARIOS, said
 from rmqalloc import Assignment, SharedAssignment, strategy
 from rmqalloc.evaluation import client_load, expand_owners
-from rmqalloc.fleet._columns import Strings
+from rmqalloc.fleet.columns import Strings
 from rmqalloc.optimisation import optimise
 from rmqalloc.rebalance import sorted_allocate
 from rmqalloc.scenarios import Changed, Rules, apply, ordered
@@ -361,53 +361,53 @@ _OF_STRATEGIES = {
 }
 
 FACES = _OF_STRATEGIES | {
-    "rmqalloc.audit._findings.Findings.__getitem__": _finding,
-    "rmqalloc.evaluation._expand.client_load": called_columns.batched_called(client_load),
-    "rmqalloc.evaluation._expand.expand_owners": called_columns.batched_called(expand_owners),
-    "rmqalloc.evaluation._expand.sum_loads": called_columns.sum_loads_called,
-    "rmqalloc.evaluation._plan_batch.plan_batch": called_columns.plan_batch_called,
-    "rmqalloc.evaluation._plan_batch.plan_stream": called_columns.plan_stream_called,
-    "rmqalloc.fleet._columns.Strings.__getitem__": _string,
-    "rmqalloc.fleet._columns.Strings.__init__": called_columns.strings_called,
-    "rmqalloc.fleet._columns.Strings.take": _taken(
+    "rmqalloc.audit.findings.Findings.__getitem__": _finding,
+    "rmqalloc.evaluation.expand.client_load": called_columns.batched_called(client_load),
+    "rmqalloc.evaluation.expand.expand_owners": called_columns.batched_called(expand_owners),
+    "rmqalloc.evaluation.expand.sum_loads": called_columns.sum_loads_called,
+    "rmqalloc.evaluation.batch_planning.plan_batch": called_columns.plan_batch_called,
+    "rmqalloc.evaluation.batch_planning.plan_stream": called_columns.plan_stream_called,
+    "rmqalloc.fleet.columns.Strings.__getitem__": _string,
+    "rmqalloc.fleet.columns.Strings.__init__": called_columns.strings_called,
+    "rmqalloc.fleet.columns.Strings.take": _taken(
         lambda fleet: fleet.consumer_groups.to_list(), lambda fleet: fleet.consumer_groups.take, Strings.to_list
     ),
-    "rmqalloc.fleet._columns.Strings.to_list": _stretch,
-    "rmqalloc.fleet._fleet.Fleet.__init__": called_columns.fleet_called,
-    "rmqalloc.fleet._fleet.Fleet.client_ids_of": _unit("client_ids_of", lambda known: known.clients),
-    "rmqalloc.fleet._fleet.Fleet.consumer_group": _unit("consumer_group", lambda known: known.groups),
-    "rmqalloc.fleet._fleet.Fleet.from_arrow": called_columns.from_arrow_called,
-    "rmqalloc.fleet._fleet.Fleet.names_of": _unit(
+    "rmqalloc.fleet.columns.Strings.to_list": _stretch,
+    "rmqalloc.fleet.fleet.Fleet.__init__": called_columns.fleet_called,
+    "rmqalloc.fleet.fleet.Fleet.client_ids_of": _unit("client_ids_of", lambda known: known.clients),
+    "rmqalloc.fleet.fleet.Fleet.consumer_group": _unit("consumer_group", lambda known: known.groups),
+    "rmqalloc.fleet.fleet.Fleet.from_arrow": called_columns.from_arrow_called,
+    "rmqalloc.fleet.fleet.Fleet.names_of": _unit(
         "names_of", lambda known: list(zip(known.groups, known.topics, strict=True))
     ),
-    "rmqalloc.fleet._fleet.Fleet.queues_of": _unit("queues_of", lambda known: known.queues),
-    "rmqalloc.fleet._fleet.Fleet.select": _select,
-    "rmqalloc.fleet._fleet.Fleet.shares_memory": _shares_memory,
-    "rmqalloc.fleet._fleet.Fleet.to_arrow": _to_arrow,
-    "rmqalloc.fleet._fleet.Fleet.topic": _unit("topic", lambda known: known.topics),
-    "rmqalloc.fleet._lists.ClientLists.__init__": called_columns.client_lists_called,
-    "rmqalloc.fleet._lists.ClientLists.taken": _taken(
+    "rmqalloc.fleet.fleet.Fleet.queues_of": _unit("queues_of", lambda known: known.queues),
+    "rmqalloc.fleet.fleet.Fleet.select": _select,
+    "rmqalloc.fleet.fleet.Fleet.shares_memory": _shares_memory,
+    "rmqalloc.fleet.fleet.Fleet.to_arrow": _to_arrow,
+    "rmqalloc.fleet.fleet.Fleet.topic": _unit("topic", lambda known: known.topics),
+    "rmqalloc.fleet.lists.ClientLists.__init__": called_columns.client_lists_called,
+    "rmqalloc.fleet.lists.ClientLists.taken": _taken(
         _lists_of("client_lists"), lambda fleet: fleet.client_lists.taken, _sizes
     ),
-    "rmqalloc.fleet._lists.QueueLists.__init__": called_columns.queue_lists_called,
-    "rmqalloc.fleet._lists.QueueLists.taken": _taken(
+    "rmqalloc.fleet.lists.QueueLists.__init__": called_columns.queue_lists_called,
+    "rmqalloc.fleet.lists.QueueLists.taken": _taken(
         _lists_of("queue_lists"), lambda fleet: fleet.queue_lists.taken, _sizes
     ),
     "rmqalloc.model.Assignment.__new__": _assignment,
     "rmqalloc.model.SharedAssignment.by_client": _by_client,
     "rmqalloc.optimisation._optimise.optimise": _optimise,
-    "rmqalloc.plans._plan_totals.client_totals": called_columns.client_totals_called,
-    "rmqalloc.rebalance._allocation.sorted_allocate": _sorted_allocate,
-    "rmqalloc.report._formats.write_table": called_columns.write_table_called,
-    "rmqalloc.scenarios._apply.apply": _apply,
-    "rmqalloc.scenarios._subfleet.Changed.__init__": _changed_fleet,
-    "rmqalloc.scenarios._subfleet.Rules.__init__": _rules,
-    "rmqalloc.scenarios._subfleet.Rules.select": _rules_select,
+    "rmqalloc.plans.plan_totals.client_totals": called_columns.client_totals_called,
+    "rmqalloc.rebalance.allocation.sorted_allocate": _sorted_allocate,
+    "rmqalloc.report.formats.write_table": called_columns.write_table_called,
+    "rmqalloc.scenarios.applied_changes.apply": _apply,
+    "rmqalloc.scenarios.subfleet.Changed.__init__": _changed_fleet,
+    "rmqalloc.scenarios.subfleet.Rules.__init__": _rules,
+    "rmqalloc.scenarios.subfleet.Rules.select": _rules_select,
     "rmqalloc.simulation._timeline_svg.svg_timeline": _timeline(svg_timeline),
     "rmqalloc.simulation._timeline_text.text_timeline": _timeline(text_timeline),
     f"{_STRATEGY}._base.Strategy.owners_by_count": _by_count,
 }
 
 ERRORS = (rmqalloc.Error, IndexError, TypeError, ValueError)
-ALSO = {"rmqalloc.evaluation._plan_batch.plan_batch": (KeyError,)}
+ALSO = {"rmqalloc.evaluation.batch_planning.plan_batch": (KeyError,)}
 """Errors that are documented of one face."""

@@ -15,8 +15,8 @@ from public_faces.signs import ANY
 from public_faces.world import said
 from rmqalloc import Fleet, strategy
 from rmqalloc.evaluation import client_load, plan_batch, plan_stream, sum_loads
-from rmqalloc.fleet._columns import Strings
-from rmqalloc.fleet._lists import ClientLists, QueueLists
+from rmqalloc.fleet.columns import Strings
+from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.plans import client_totals
 from rmqalloc.report import write_table
 

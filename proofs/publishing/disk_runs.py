@@ -7,8 +7,8 @@ import pyarrow.parquet as pq
 import random_units as units
 from pyarrow.fs import LocalFileSystem
 
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 from rmqalloc.store import replaced_file
 from spark_udfs.job import (
     _by_file as by_file,
@@ -19,7 +19,7 @@ from spark_udfs.job import (
 from spark_udfs.job import (
     _output_layout as output_layout,
 )
-from spark_udfs.job._published import ArrowFiles, files_of_plan
+from spark_udfs.job.published import ArrowFiles, files_of_plan
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

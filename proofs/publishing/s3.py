@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import random_units as units
 from pyarrow import fs as pafs
 
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 
 BUCKET = "plans"
 N_FILES = 3
@@ -90,7 +90,7 @@ class Server:
     def look(self, out):
         """Rows and bad rows that a reader without Spark gets."""
         from spark_udfs.job._manifests import PlanNotFoundError
-        from spark_udfs.job._published import files_of_plan
+        from spark_udfs.job.published import files_of_plan
 
         try:
             parts = [files_of_plan(f"{BUCKET}/{out}", quarantine=bad, filesystem=self.files) for bad in (False, True)]
@@ -139,7 +139,7 @@ class Steps:
 
 def watched_store(steps, conditional):
     """A class of store whose steps are counted."""
-    from spark_udfs.job._output import SparkOutput
+    from spark_udfs.job.output import SparkOutput
 
     class Watched(SparkOutput):
         def __init__(self, target, spark):

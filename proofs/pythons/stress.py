@@ -19,11 +19,11 @@ import numpy as np
 from thread_fleets import RULES, fleet_of
 
 from rmqalloc import MessageQueue, strategy
-from rmqalloc._lazy import lazy_property
+from rmqalloc.lazy import lazy_property
 
 try:
-    from rmqalloc.evaluation._balance import balance
-    from rmqalloc.evaluation._movement import movement
+    from rmqalloc.evaluation.balance import balance
+    from rmqalloc.evaluation.movement import movement
 except ModuleNotFoundError as missing:
     if missing.name != "pyarrow":
         raise

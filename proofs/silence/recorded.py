@@ -6,10 +6,10 @@ import json
 from unittest.mock import patch
 
 from rmqalloc.remoting import RemotingError, ResponseError
-from rmqalloc.remoting import _client as client
+from rmqalloc.remoting import client as client
 from rmqalloc.remoting._connection import Connection, SilentError
 from rmqalloc.remoting._frame import RESPONSE, Command
-from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live._take import take_snapshot
 
 NOT_LOST = {ReadCode.GET_BROKER_CLUSTER_INFO}

@@ -6,8 +6,8 @@ import removed_sources
 from bruteforce import reached
 from checkout import DATA
 
-from rmqalloc.snapshot._plain_data import SnapshotError, from_document
 from rmqalloc.snapshot.files import read_snapshots
+from rmqalloc.snapshot.plain_data import SnapshotError, from_document
 from silence.recorded import Recording
 
 CASES = [DATA / "cases" / "mqadmin", DATA / "cases" / "mqadmin-right"]

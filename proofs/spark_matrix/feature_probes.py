@@ -18,8 +18,8 @@ import random_units as units
 import spark_answers
 from checkout import ROOT
 
-from rmqalloc.evaluation._expand import expand_stream, load_stream
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
+from rmqalloc.evaluation.expand import expand_stream, load_stream
 from spark_matrix.asked import N_UNITS, Asked, as_values, ordered, same, write_hostile
 from spark_udfs import _arrow_by_count as by_count
 from spark_udfs import _arrow_figures as figures
@@ -175,7 +175,7 @@ def data_source(asked):
     """`spark.read.format("rmqalloc")`: units of a snapshot"""
     import rmqalloc
     from rmqalloc.evidence import with_strategies
-    from rmqalloc.snapshot._units import read_units
+    from rmqalloc.snapshot.units import read_units
     from spark_udfs import datasource
 
     snapshot = ROOT / "examples" / "snapshots" / "orders.yaml"

@@ -8,7 +8,7 @@ Call
 File
     A source file below ``rmqalloc/`` in which a counted call arrives.
 Room
-    The first folder below ``rmqalloc/``. Files beside the folders (``model.py``, ``_lazy.py``) are in no room: calls of their
+    The first folder below ``rmqalloc/``. Files beside the folders (``model.py``, ``lazy.py``) are in no room: calls of their
     functions count, and what they call is called by the room that called them.
 Change
     A call into a room whose nearest caller that stands in a room stands in another one. That a call ends is no change.

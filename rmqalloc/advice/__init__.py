@@ -12,7 +12,7 @@
     The figures in words.
 """
 
-from rmqalloc.advice._advice import Advice, ConfigLists, config_document
 from rmqalloc.advice._recommend import advise
+from rmqalloc.advice.advice import Advice, ConfigLists, config_document
 
 __all__ = ["Advice", "ConfigLists", "advise", "config_document"]

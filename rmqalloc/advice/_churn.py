@@ -15,17 +15,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.advice._advice import CHURN_SCHEMA
 from rmqalloc.advice._owners_now import Present
-from rmqalloc.evidence._method import Method
-from rmqalloc.evidence._other_dialects import has_form, method_set
+from rmqalloc.advice.advice import CHURN_SCHEMA
+from rmqalloc.evidence.method import Method
+from rmqalloc.evidence.other_dialects import has_form, method_set
 from rmqalloc.fleet import Fleet
-from rmqalloc.rollouts._planned_groups import PlannedGroups
-from rmqalloc.rollouts._replay_groups import play_schedules
-from rmqalloc.rollouts._restart import new_id
-from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, InapplicableError, Mask, Moment, Schedule, Step
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.replay_groups import play_schedules
+from rmqalloc.rollouts.restart import new_id
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, InapplicableError, Mask, Moment, Schedule, Step
 from rmqalloc.strategies import STRATEGIES
-from rmqalloc.strategies._ordering import sort_client_ids
+from rmqalloc.strategies.ordering import sort_client_ids
 
 DEPLOYS_A_YEAR = 52
 """Weekly."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.advice._advice import ROOMS_SCHEMA
 from rmqalloc.advice._owners_now import Present
+from rmqalloc.advice.advice import ROOMS_SCHEMA
 
 
 def rooms_table(present: Present) -> pa.Table:

@@ -12,8 +12,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc._text import named
-from rmqalloc.advice._advice import GROUPS_SCHEMA, Advice
 from rmqalloc.advice._churn import churn_table
 from rmqalloc.advice._config_lists import lists_of
 from rmqalloc.advice._empty_rooms import rooms_table
@@ -21,9 +19,11 @@ from rmqalloc.advice._owners_now import Present, present_of
 from rmqalloc.advice._rings import rings_table
 from rmqalloc.advice._sentences import advised_nodes, paragraph
 from rmqalloc.advice._sizing import counts_table
-from rmqalloc.rollouts._planned_groups import planned_groups_of
-from rmqalloc.rollouts._replay_groups import MOST_CELLS
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.advice.advice import GROUPS_SCHEMA, Advice
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.replay_groups import MOST_CELLS
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.text import named
 
 
 def advise(

@@ -7,12 +7,12 @@ from math import exp, lgamma, log
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.advice._advice import RINGS_SCHEMA
 from rmqalloc.advice._owners_now import Present
-from rmqalloc.evaluation._assigner import MAX_POINTS
-from rmqalloc.rollouts._planned_groups import PlannedGroups
-from rmqalloc.rollouts._replay_groups import play_schedules
-from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone
+from rmqalloc.advice.advice import RINGS_SCHEMA
+from rmqalloc.evaluation.assigner import MAX_POINTS
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.replay_groups import play_schedules
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone
 from rmqalloc.strategies import Strategy
 
 VIRTUAL_NODES = (10, 40, 160, 640, 2560)

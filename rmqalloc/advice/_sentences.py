@@ -7,11 +7,11 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted, named, printable
-from rmqalloc.advice._advice import Advice, ConfigLists
+from rmqalloc.advice.advice import Advice, ConfigLists
 from rmqalloc.results import drawn
-from rmqalloc.results._skew import skew_text
-from rmqalloc.strategies._by_name import class_of
+from rmqalloc.results.skew import skew_text
+from rmqalloc.strategies.by_name import class_of
+from rmqalloc.text import counted, named, printable
 
 _SHOWN = 20
 WORTH = 0.05

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.advice._advice import COUNTS_SCHEMA
 from rmqalloc.advice._owners_now import Present
-from rmqalloc.rollouts._replay_groups import play_schedules
-from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, InapplicableError, Moment, Schedule, Step
-from rmqalloc.strategies._ordering import sort_client_ids
+from rmqalloc.advice.advice import COUNTS_SCHEMA
+from rmqalloc.rollouts.replay_groups import play_schedules
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, InapplicableError, Moment, Schedule, Step
+from rmqalloc.strategies.ordering import sort_client_ids
 
 MOST_COUNTS = 12
 """Numbers of clients that are tried for a group, those closest to the present one."""

@@ -14,9 +14,9 @@ over the client list that a broker gave it. Where these views differ, queues are
 """
 
 from rmqalloc.audit._check import check_snapshot
-from rmqalloc.audit._finding import SEVERITIES, Finding, Rule
-from rmqalloc.audit._findings import Findings
 from rmqalloc.audit._rules import RULES
-from rmqalloc.audit._rules_planned import owners_after
+from rmqalloc.audit.finding import SEVERITIES, Finding, Rule
+from rmqalloc.audit.findings import Findings
+from rmqalloc.audit.rules_planned import owners_after
 
 __all__ = ["RULES", "SEVERITIES", "Finding", "Findings", "Rule", "check_snapshot", "owners_after"]

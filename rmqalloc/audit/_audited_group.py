@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from rmqalloc._lazy import lazy_property
-from rmqalloc.evidence._fit import Fit
+from rmqalloc.evidence.fit import Fit
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import RETRY_PREFIX
-from rmqalloc.snapshot._unknown import Unknowns
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies import sort_client_ids
-from rmqalloc.views._group_views import GroupViews
-from rmqalloc.views._reported import ReportedOwners
-from rmqalloc.views._unit_views import Ids, UnitViews
+from rmqalloc.views.group_views import GroupViews
+from rmqalloc.views.reported import ReportedOwners
+from rmqalloc.views.unit_views import Ids, UnitViews
 
 SETTLED_AFTER = 56.0
 """Seconds after its start in which a client has its queues: 30 until it asks for the route of a new topic (its group's retry
@@ -101,7 +101,7 @@ class AuditedGroup(GroupViews):
         return found
 
     def why_unknown(self, kind: str) -> str | None:
-        """Why a fact of the group is not known whole, None if it is; see `rmqalloc.snapshot._unknown.KINDS`."""
+        """Why a fact of the group is not known whole, None if it is; see `rmqalloc.snapshot.unknown.KINDS`."""
         return self.unknown.why(kind, self.group.name)
 
     @lazy_property

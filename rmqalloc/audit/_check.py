@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from rmqalloc._text import did_you_mean
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import SEVERITIES
-from rmqalloc.audit._findings import Findings
-from rmqalloc.audit._not_known import not_known
-from rmqalloc.audit._reach import reach_of
 from rmqalloc.audit._rules import RULES
-from rmqalloc.audit._rules_planned import Planned, absent_groups
 from rmqalloc.audit._signed_groups import SignedGroups
 from rmqalloc.audit._signs import Sign
+from rmqalloc.audit.finding import SEVERITIES
+from rmqalloc.audit.findings import Findings
+from rmqalloc.audit.not_known import not_known
+from rmqalloc.audit.reach import reach_of
+from rmqalloc.audit.rules_planned import Planned, absent_groups
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation._differing import differing_queues
+from rmqalloc.evaluation.differing import differing_queues
 from rmqalloc.evidence import evidence_of, with_strategies
-from rmqalloc.evidence._fit import OwnedQueues, candidates, fits_of
-from rmqalloc.evidence._method import Rooms
-from rmqalloc.scenarios._patterns import matcher
-from rmqalloc.snapshot._matching import ALL, by_name, chosen
-from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.evidence.fit import OwnedQueues, candidates, fits_of
+from rmqalloc.evidence.method import Rooms
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.snapshot.matching import ALL, by_name, chosen
+from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.strategies import sort_client_ids
+from rmqalloc.text import did_you_mean
 
 
 def check_snapshot(

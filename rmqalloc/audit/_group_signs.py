@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 
 from rmqalloc.audit._owner_signs import owner_signs
 from rmqalloc.audit._signs import NONE, OF_OWNERS, Sign
-from rmqalloc.evidence._client_method import is_served, method_of
-from rmqalloc.evidence._method import Method
-from rmqalloc.snapshot._cut_names import MAX_TOPIC, cut_names
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, TopicBroker
-from rmqalloc.snapshot._units import RETRY_PREFIX
-from rmqalloc.snapshot._unknown import KINDS, Unknowns
-from rmqalloc.views._group_views import check_queue_count, is_clustering
-from rmqalloc.views._view_units import differ
+from rmqalloc.evidence.client_method import is_served, method_of
+from rmqalloc.evidence.method import Method
+from rmqalloc.snapshot.cut_names import MAX_TOPIC, cut_names
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, TopicBroker
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.snapshot.unknown import KINDS, Unknowns
+from rmqalloc.views.group_views import check_queue_count, is_clustering
+from rmqalloc.views.view_units import differ
 
 _LIGHT = (RETRY_PREFIX, "%LMQ%")
 """Topics that need not have a route."""

@@ -14,14 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.audit._signs import NONE, Sign
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.ownership._states import Numbers, State, numbered
-from rmqalloc.plans._evaluate_views import evaluate_views
-from rmqalloc.snapshot._matching import ALL
-from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
-from rmqalloc.snapshot._units import RETRY_PREFIX
-from rmqalloc.views._reported import WHOLE_BROKER
-from rmqalloc.views._view_units import view_units
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.ownership.states import Numbers, State, numbered
+from rmqalloc.plans.evaluate_views import evaluate_views
+from rmqalloc.snapshot.matching import ALL
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.views.reported import WHOLE_BROKER
+from rmqalloc.views.view_units import view_units
 
 _Places = NDArray[np.int64]
 _Mask = NDArray[np.bool_]

@@ -18,9 +18,6 @@ from rmqalloc.audit import (
     _rules_owners as rules_owners,
 )
 from rmqalloc.audit import (
-    _rules_planned as rules_planned,
-)
-from rmqalloc.audit import (
     _rules_reported as rules_reported,
 )
 from rmqalloc.audit import (
@@ -32,8 +29,11 @@ from rmqalloc.audit import (
 from rmqalloc.audit import (
     _rules_unread as rules_unread,
 )
-from rmqalloc.audit._finding import Rule
+from rmqalloc.audit import (
+    rules_planned as rules_planned,
+)
 from rmqalloc.audit._signs import Sign
+from rmqalloc.audit.finding import Rule
 
 RULES: dict[str, Rule] = {
     "unowned-queue": Rule(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault, backlog, common_topic
+from rmqalloc.audit.finding import Fault, backlog, common_topic
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Broker
+from rmqalloc.snapshot.snapshot import Broker
 from rmqalloc.strategies import sort_queues
+from rmqalloc.text import counted, named
 
 _BRING_BACK = "Start the master again, or let a slave become master"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault, backlog, common_topic, some_of
+from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._proxy import is_behind_proxy
+from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.strategies import sort_queues
-from rmqalloc.strategies._by_name import class_of, server_side
+from rmqalloc.strategies.by_name import class_of, server_side
+from rmqalloc.text import counted, named
 
 
 def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:

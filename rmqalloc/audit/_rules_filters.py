@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rmqalloc._text import counted, named, printable, shortened
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault
-from rmqalloc.snapshot._snapshot import TAG, Filter
-from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.audit.finding import Fault
+from rmqalloc.snapshot.snapshot import TAG, Filter
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.text import counted, named, printable, shortened
 
 _MOST_SHOWN = 80  # characters of an expression
 

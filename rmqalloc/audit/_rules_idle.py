@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rmqalloc._text import counted
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault
-from rmqalloc.evidence._method import Method
-from rmqalloc.strategies._by_name import class_of
-from rmqalloc.views._unit_views import UnitViews
+from rmqalloc.audit.finding import Fault
+from rmqalloc.evidence.method import Method
+from rmqalloc.strategies.by_name import class_of
+from rmqalloc.text import counted
+from rmqalloc.views.unit_views import UnitViews
 
 
 def idle_client(audited: AuditedGroup) -> Iterator[Fault]:

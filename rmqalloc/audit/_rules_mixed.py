@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
-from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault, exposed
 from rmqalloc.audit._rules_filters import mixed_filters
-from rmqalloc.evidence._method import DEFAULT_STRATEGY
+from rmqalloc.audit.finding import Fault, exposed
+from rmqalloc.evidence.method import DEFAULT_STRATEGY
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.strategies._by_name import outer_name
-from rmqalloc.strategies._dialects import DIALECTS
-from rmqalloc.views._unit_views import Queues, UnitViews
+from rmqalloc.strategies.by_name import outer_name
+from rmqalloc.strategies.dialects import DIALECTS
+from rmqalloc.text import counted, named
+from rmqalloc.views.unit_views import Queues, UnitViews
 
 
 def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:

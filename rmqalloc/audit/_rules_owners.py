@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rmqalloc._text import named
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault, backlog, exposed, some_of
-from rmqalloc.snapshot._cut_names import MAX_BROKER, MAX_TOPIC
-from rmqalloc.views._unit_views import UnitViews
+from rmqalloc.audit.finding import Fault, backlog, exposed, some_of
+from rmqalloc.snapshot.cut_names import MAX_BROKER, MAX_TOPIC
+from rmqalloc.text import named
+from rmqalloc.views.unit_views import UnitViews
 
 
 def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault, backlog, common_topic, some_of
+from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.views._unit_views import UnitViews
+from rmqalloc.text import counted, named
+from rmqalloc.views.unit_views import UnitViews
 
 _AGAIN = "Take another snapshot after 20 s, in which every client rebalances"
 _WAIT = "Look again in 50 s: a new client asks for the route of a new topic within 30 s and rebalances every 20 s"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault
-from rmqalloc.snapshot._snapshot import Topic
-from rmqalloc.views._unit_views import Ids, Queues
+from rmqalloc.audit.finding import Fault
+from rmqalloc.snapshot.snapshot import Topic
+from rmqalloc.text import counted, named
+from rmqalloc.views.unit_views import Ids, Queues
 
 
 def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:

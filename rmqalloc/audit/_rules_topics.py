@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault, some_of
+from rmqalloc.audit.finding import Fault, some_of
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Topic
-from rmqalloc.views._unit_views import UnitViews
+from rmqalloc.snapshot.snapshot import Topic
+from rmqalloc.text import counted, named
+from rmqalloc.views.unit_views import UnitViews
 
 
 def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:

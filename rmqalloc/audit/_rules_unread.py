@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._finding import Fault, backlog
 from rmqalloc.audit._written import is_in, readable_counts
+from rmqalloc.audit.finding import Fault, backlog
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting._bodies import LOGICAL_BROKER_PREFIX
-from rmqalloc.snapshot._snapshot import PERM_WRITE, Topic, TopicBroker
-from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.remoting.bodies import LOGICAL_BROKER_PREFIX
+from rmqalloc.snapshot.snapshot import PERM_WRITE, Topic, TopicBroker
+from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.views._group_views import check_queue_count
-from rmqalloc.views._unit_views import Queues
+from rmqalloc.text import counted, named
+from rmqalloc.views.group_views import check_queue_count
+from rmqalloc.views.unit_views import Queues
 
 
 def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:

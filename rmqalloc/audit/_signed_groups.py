@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from rmqalloc._lazy import lazy_property
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._group_signs import signs_of
 from rmqalloc.audit._signs import OF_OWNERS, Sign
-from rmqalloc.evaluation._shares import divide
-from rmqalloc.evidence._method import Rooms
-from rmqalloc.snapshot._snapshot import Group, Snapshot
-from rmqalloc.snapshot._units import RETRY_PREFIX
-from rmqalloc.snapshot._unknown import Unknowns
-from rmqalloc.views._group_views import GroupViews, ViewReader
-from rmqalloc.views._unit_views import UnitViews
+from rmqalloc.evaluation.shares import divide
+from rmqalloc.evidence.method import Rooms
+from rmqalloc.lazy import lazy_property
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.snapshot.unknown import Unknowns
+from rmqalloc.views.group_views import GroupViews, ViewReader
+from rmqalloc.views.unit_views import UnitViews
 
 Ages = Mapping[str, Mapping[str, float]]
 """Seconds that clients have been there at least, by group and client id."""

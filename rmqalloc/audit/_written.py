@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rmqalloc._lazy import lazy_property
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Topic, TopicBroker
 from rmqalloc.strategies import sort_queues
-from rmqalloc.views._group_views import check_queue_count
-from rmqalloc.views._reported import WHOLE_BROKER
-from rmqalloc.views._unit_views import Queues
+from rmqalloc.views.group_views import check_queue_count
+from rmqalloc.views.reported import WHOLE_BROKER
+from rmqalloc.views.unit_views import Queues
 
 
 class WrittenTopic:

@@ -18,7 +18,7 @@ from rmqalloc.broker._group_info import ClientChannelInfo, ConsumerGroupInfo
 from rmqalloc.broker._lock_manager import RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker._offsets import ConsumerOffsetManager
 from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment, RequestMode, RequestModes
-from rmqalloc.remoting._clock import Clock, Timer
+from rmqalloc.remoting.clock import Clock, Timer
 
 # As in the client half: what goes wrong is logged for whoever asks for the log.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

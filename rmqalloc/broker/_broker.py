@@ -24,8 +24,8 @@ from rmqalloc.remoting import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.remoting._bodies import RETRY_PREFIX
-from rmqalloc.remoting._clock import Clock
+from rmqalloc.remoting.bodies import RETRY_PREFIX
+from rmqalloc.remoting.clock import Clock
 
 log = logging.getLogger(__name__)
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection
 from enum import Enum
 from typing import Any, Protocol
 
-from rmqalloc._defects import refuse_defect
 from rmqalloc.broker._broker_ports import Channel
+from rmqalloc.defects import refuse_defect
 from rmqalloc.remoting import Profile
-from rmqalloc.remoting._clock import Clock
+from rmqalloc.remoting.clock import Clock
 
 log = logging.getLogger(__name__)
 

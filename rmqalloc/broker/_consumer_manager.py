@@ -4,10 +4,10 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rmqalloc._defects import refuse_defect
 from rmqalloc.broker._broker_ports import Channel
 from rmqalloc.broker._change_listener import ConsumerGroupEvent, ConsumerIdsChangeListener
 from rmqalloc.broker._group_info import ClientChannelInfo, ConsumerGroupInfo
+from rmqalloc.defects import refuse_defect
 from rmqalloc.remoting import (
     ConsumerData,
     MessageModel,
@@ -16,7 +16,7 @@ from rmqalloc.remoting import (
     ResponseError,
     SubscriptionData,
 )
-from rmqalloc.remoting._clock import Clock
+from rmqalloc.remoting.clock import Clock
 
 log = logging.getLogger(__name__)
 

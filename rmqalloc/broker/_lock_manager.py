@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting._clock import Clock
+from rmqalloc.remoting.clock import Clock
 
 log = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rmqalloc._defects import refuse_defect
+from rmqalloc.defects import refuse_defect
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import (
@@ -15,10 +15,10 @@ from rmqalloc.remoting import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.remoting._bodies import LMQ_PREFIX, RETRY_PREFIX
-from rmqalloc.remoting._clock import Clock
+from rmqalloc.remoting.bodies import LMQ_PREFIX, RETRY_PREFIX
+from rmqalloc.remoting.clock import Clock
 from rmqalloc.strategies import Pop, sort_client_ids, sort_queues, strategy
-from rmqalloc.strategies._by_name import server_side
+from rmqalloc.strategies.by_name import server_side
 
 log = logging.getLogger(__name__)
 

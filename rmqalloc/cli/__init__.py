@@ -7,8 +7,8 @@ Exit codes, what each means and which a verb can end with: `rmqalloc.cli._exit_c
 
 from collections.abc import Sequence
 
-from rmqalloc._extras import needs
 from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.extras import needs
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,7 +15,7 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._sink import hand_over, say, tell
 from rmqalloc.cli._terminal_text import printable, printable_table
-from rmqalloc.documents._fields import MAX_QUEUES
+from rmqalloc.documents.fields import MAX_QUEUES
 
 if TYPE_CHECKING:
     from rmqalloc import Strategy

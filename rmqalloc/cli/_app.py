@@ -55,7 +55,7 @@ class LazyGroup(Suggesting):
 
 def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from rmqalloc._version import __version__
+        from rmqalloc.version import __version__
 
         say(f"rmqalloc {__version__}")
         ctx.exit()

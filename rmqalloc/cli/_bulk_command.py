@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc._text import named, without_secrets
 from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
@@ -17,11 +16,12 @@ from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._terminal_text import ProgressLine, printable, printable_table
 from rmqalloc.errors import ArgumentError
-from spark_udfs.job._job_options import JOB_OPTIONS
+from rmqalloc.text import named, without_secrets
+from spark_udfs.job.job_options import JOB_OPTIONS
 
 if TYPE_CHECKING:
-    from rmqalloc.evaluation._plan_batch import PlanSpec
-    from rmqalloc.evaluation._totals import ByScenario
+    from rmqalloc.evaluation.batch_planning import PlanSpec
+    from rmqalloc.evaluation.totals import ByScenario
 
 Command = Callable[..., Any]
 
@@ -109,7 +109,7 @@ def bulk(
 
 def _spec(strategy: str, params: dict[str, Any], scenarios: str | None, show: str | None) -> PlanSpec:
     """What to plan; a wrong file of scenarios is said as such."""
-    from rmqalloc.evaluation._plan_batch import PlanSpec
+    from rmqalloc.evaluation.batch_planning import PlanSpec
     from rmqalloc.scenarios import ScenarioError, read_scenarios
 
     try:
@@ -120,7 +120,7 @@ def _spec(strategy: str, params: dict[str, Any], scenarios: str | None, show: st
 
 
 def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: dict[str, Any]) -> int:
-    from spark_udfs.job._command import run_and_report, source_of
+    from spark_udfs.job.command import run_and_report, source_of
 
     if "master" in given and "remote" in given:
         raise click.UsageError("--master and --remote exclude each other")
@@ -138,8 +138,8 @@ def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: d
 
 
 def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -> None:
-    from rmqalloc.evaluation._parquet_plan import plan_files, strategies_of
-    from spark_udfs.job._on_threads import plan_to_store
+    from rmqalloc.evaluation.parquet_plan import plan_files, strategies_of
+    from spark_udfs.job.on_threads import plan_to_store
 
     # A directory on a disk is replaced in one step; in a store, which has no such step, a manifest says what is complete.
     plan = plan_to_store if "://" in target else plan_files
@@ -152,8 +152,8 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
 
 def _summary(totals: ByScenario, seconds: float) -> str:
     """Figures of the run: one below the other, or a line for every scenario."""
-    from rmqalloc.evaluation._totals import Totals, two_columns
-    from rmqalloc.results._skew import skew_text
+    from rmqalloc.evaluation.totals import Totals, two_columns
+    from rmqalloc.results.skew import skew_text
 
     if len(totals) <= 1:
         return two_columns(next(iter(totals.values()), Totals()).rows(seconds))

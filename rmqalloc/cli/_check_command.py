@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rmqalloc._text import did_you_mean
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
@@ -26,15 +25,16 @@ from rmqalloc.cli._snapshot_input import (
 )
 from rmqalloc.cli._times import seconds
 from rmqalloc.cli._watch import settled, watch
+from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
     from rmqalloc.audit import Finding, Findings
-    from rmqalloc.audit._reach import Reach
-    from rmqalloc.audit._rules_planned import Planned
+    from rmqalloc.audit.reach import Reach
+    from rmqalloc.audit.rules_planned import Planned
     from rmqalloc.documents import Source
     from rmqalloc.evidence import Evidence
-    from rmqalloc.snapshot._snapshot import Snapshot
-    from rmqalloc.snapshot._unknown import NotKnown
+    from rmqalloc.snapshot.snapshot import Snapshot
+    from rmqalloc.snapshot.unknown import NotKnown
 
 SEVERITIES = ("error", "warning", "note")
 KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
@@ -192,7 +192,7 @@ class _Looking:
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
-        from rmqalloc.report._sarif import write_findings
+        from rmqalloc.report.sarif_log import write_findings
 
         places = self._places()
         write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, places, self.show_table)
@@ -202,7 +202,7 @@ class _Looking:
         """Where the groups stand in the file, if the output shows places."""
         if self.inputs.source is None:
             return None
-        from rmqalloc.snapshot.files._group_lines import group_places
+        from rmqalloc.snapshot.files.group_lines import group_places
 
         return group_places(self.inputs.source, self.inputs.form)
 
@@ -225,7 +225,7 @@ class _Looking:
         if self.inputs.allow_partial and not (self.reach and self.reach.unknown):
             missing = []
         if missing:
-            from rmqalloc.audit._not_known import not_known_words
+            from rmqalloc.audit.not_known import not_known_words
 
             kinds = " ".join(f"--allow-unknown {kind}" for kind in dict.fromkeys(one.kind for one in missing))
             print_notes([f"not known: {not_known_words(missing)}; {kinds} accepts it"])
@@ -235,7 +235,7 @@ class _Looking:
 def _read(path: str) -> Source:
     """What a file holds, read once for what it says and for where it says it."""
     from rmqalloc.documents import read_source
-    from rmqalloc.snapshot._plain_data import SnapshotError
+    from rmqalloc.snapshot.plain_data import SnapshotError
 
     return read_source(path, SnapshotError)
 

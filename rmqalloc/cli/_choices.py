@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc._text import did_you_mean
+from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
     _Choice = click.Choice[str]

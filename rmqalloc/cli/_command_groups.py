@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from rmqalloc._text import did_you_mean, message
 from rmqalloc.cli._environment import Verb
+from rmqalloc.text import did_you_mean, message
 
 __all__ = ["Suggesting"]
 

@@ -22,10 +22,10 @@ from rmqalloc.cli._snapshot_input import (
     strategy_known_options,
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
-from rmqalloc.strategies._spelled import labels_of
+from rmqalloc.strategies.spelled import labels_of
 
 if TYPE_CHECKING:
-    from rmqalloc.plans._compare import Candidate
+    from rmqalloc.plans.comparison import Candidate
 
 _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
 
@@ -54,7 +54,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, self_check: bool,
     """
     import rmqalloc
     from rmqalloc.scenarios import SetStrategy
-    from rmqalloc.snapshot._matching import none_planned
+    from rmqalloc.snapshot.matching import none_planned
 
     candidates = _candidates(strategies)
     [*scenarios] = changes.scenarios
@@ -80,7 +80,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, self_check: bool,
 
 def _candidates(text: str) -> list[Candidate]:
     """Strategies from ``AVG,CONSISTENT_HASH:160,CANARY(share=0.05)``."""
-    from rmqalloc.plans._compare import Candidate
+    from rmqalloc.plans.comparison import Candidate
 
     labels = labels_of(text)
     if len(set(labels)) < len(labels):

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc._text import counted, shortened
 from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import schema_option
 from rmqalloc.cli._sink import say, tell
 from rmqalloc.cli._terminal_text import printable
+from rmqalloc.text import counted, shortened
 
 if TYPE_CHECKING:
-    from rmqalloc.snapshot._snapshot import Snapshot
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 _READ = ("auto", "json", "yaml", "csv", "parquet", "mqadmin")
 _WRITTEN = ("auto", "json", "yaml", "csv", "parquet")
@@ -59,8 +59,8 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bo
     mqadmin consumerConnection -g order-svc > consumerConnection.order-svc.txt
     rmqalloc convert topicRoute.* consumerConnection.* --out cluster.yaml
     """
-    from rmqalloc.snapshot._plain_data import SnapshotError
     from rmqalloc.snapshot.files import form_to_write, losses, read_snapshots, write_snapshot
+    from rmqalloc.snapshot.plain_data import SnapshotError
 
     written = form_to_write(out, to_form)
     snapshot, warnings = read_snapshots(inputs, form)
@@ -87,7 +87,7 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bo
 
 def _tell_formulas(snapshot: Snapshot, safe: bool) -> None:
     """How many cells of the CSV file look like formulas, and which is the first."""
-    from rmqalloc.snapshot.files._csv_text import formulas
+    from rmqalloc.snapshot.files.csv_text import formulas
 
     found = list(formulas(snapshot))
     if not found:

@@ -18,7 +18,7 @@ from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
     from rmqalloc.diffs import Diff
-    from rmqalloc.snapshot._snapshot import Snapshot
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 
 @click.command(cls=Verb)
@@ -70,7 +70,7 @@ def diff(
     rmqalloc diff -n 10.0.0.1:9876 snapshot.yaml
     """
     import rmqalloc
-    from rmqalloc.diffs._state_files import read_state
+    from rmqalloc.diffs.state_files import read_state
     from rmqalloc.plans import Plan
 
     _check_sides(before, after, live)
@@ -91,7 +91,7 @@ def diff(
 
 def _now(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
     """The running cluster; all of it where a pattern matches nothing there, for that may be the difference."""
-    from rmqalloc.snapshot._matching import NoMatchError
+    from rmqalloc.snapshot.matching import NoMatchError
 
     try:
         return live_snapshot(live, groups, topics)

@@ -6,10 +6,10 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
-from rmqalloc._extras import needs
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._terminal_text import printable_table
+from rmqalloc.extras import needs
 
 
 def version_of(package: str) -> str:
@@ -24,8 +24,8 @@ def version_of(package: str) -> str:
 def doctor() -> None:
     """Show versions, the instruction set in use, and whether Spark can run."""
     from rmqalloc._engine import md5
-    from rmqalloc._version import __version__
-    from spark_udfs import _requirements as spark
+    from rmqalloc.version import __version__
+    from spark_udfs import requirements as spark
 
     java, packages, release = spark.java_version(), spark.found_packages(), spark.spark_release()
     missing = [f"no {package} is installed" for package, found in packages.items() if found is None]

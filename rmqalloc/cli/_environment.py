@@ -14,9 +14,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from rmqalloc._text import counted, named, nearest
 from rmqalloc.cli._renamed import UNTIL
 from rmqalloc.cli._sink import tell
+from rmqalloc.text import counted, named, nearest
 
 __all__ = ["NO_OPTIONS", "PREFIX", "Verb", "former_names", "variables"]
 

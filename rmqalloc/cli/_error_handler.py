@@ -16,11 +16,11 @@ from typing import Any
 
 import click
 
-from rmqalloc._extras import hint
-from rmqalloc._text import message
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._sink import say, tell
 from rmqalloc.errors import Error
+from rmqalloc.extras import hint
+from rmqalloc.text import message
 
 __all__ = ["exit_code_of", "verb_of"]
 
@@ -84,7 +84,7 @@ def _say_usage(error: click.UsageError) -> None:
 
 
 def _defect(error: Exception, verb: str) -> int:
-    from rmqalloc._version import __version__
+    from rmqalloc.version import __version__
 
     say("".join(traceback.format_exception(error)), err=True, end="")
     tell(

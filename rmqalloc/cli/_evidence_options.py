@@ -58,7 +58,7 @@ class EvidenceOptions:
 
 def _given(flag: str, text: str) -> Any:
     """One ``PATTERN=ROOM``: client ids and names of brokers may hold ``=``, so the last one counts."""
-    from rmqalloc.evidence._given_rooms import GivenRoom
+    from rmqalloc.evidence.given_rooms import GivenRoom
 
     pattern, _, room = text.rpartition("=")
     if not pattern or not room:

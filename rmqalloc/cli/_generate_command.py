@@ -25,7 +25,7 @@ from rmqalloc.cli._terminal_text import printable
 @click.option("--out", required=True, type=click.Path(), help="Directory for the files.")
 def generate(units: int, seed: int, files: int, out: str) -> None:
     """Write a made-up fleet as Parquet: most groups small, a few with thousands of queues or clients."""
-    from rmqalloc.snapshot._synthetic import write_fleet
+    from rmqalloc.snapshot.synthetic import write_fleet
 
     started = time.perf_counter()
     write_fleet(out, units, seed, files)

@@ -19,7 +19,7 @@ from rmqalloc.cli._times import seconds
 from rmqalloc.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from rmqalloc.snapshot._snapshot import Snapshot
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 _LINE_EVERY = 5.0
 
@@ -144,8 +144,8 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     """
     import rmqalloc
     from rmqalloc.remoting import RemotingError, ResponseError
-    from rmqalloc.remoting._client import name_servers
-    from rmqalloc.remoting._signed_servers import SignedServers
+    from rmqalloc.remoting.client import name_servers
+    from rmqalloc.remoting.signed_servers import SignedServers
 
     if live.tls_key and not live.tls_cert:
         raise click.UsageError("--tls-key is the key of a certificate; give it with --tls-cert")
@@ -190,8 +190,8 @@ def _told_warnings(is_quiet: bool) -> Iterator[None]:
 
 def _tell_unmatched(snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[str, ...]) -> None:
     """Tell of a pattern that matches nothing of a cluster which could be read only in part."""
-    from rmqalloc.snapshot._matching import NoMatchError
-    from rmqalloc.snapshot.live._fetching import check_matches
+    from rmqalloc.snapshot.live.fetching import check_matches
+    from rmqalloc.snapshot.matching import NoMatchError
 
     try:
         check_matches(snapshot, groups, topics)

@@ -26,7 +26,7 @@ from rmqalloc.cli._snapshot_input import (
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.store import write_file
-from rmqalloc.strategies._spelled import labels_of
+from rmqalloc.strategies.spelled import labels_of
 
 SHOWN = ("front", "searches", "runbook")
 

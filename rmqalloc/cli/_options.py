@@ -12,7 +12,7 @@ import click
 from rmqalloc.cli._choices import Choice, FileOrExample, TextType
 from rmqalloc.cli._sink import hand_over
 from rmqalloc.errors import Error
-from rmqalloc.strategies._by_name import (
+from rmqalloc.strategies.by_name import (
     from_flags,
     from_label,
     is_plain,
@@ -20,8 +20,8 @@ from rmqalloc.strategies._by_name import (
     plain_strategies,
     rule,
 )
-from rmqalloc.strategies._parameters import Parameter
-from rmqalloc.strategies._spelled import with_params
+from rmqalloc.strategies.parameters import Parameter
+from rmqalloc.strategies.spelled import with_params
 
 if TYPE_CHECKING:
     from rmqalloc.scenarios import Scenario
@@ -325,7 +325,7 @@ class Seconds(TextType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text; a message of the option where it is none."""
-        from rmqalloc.transitions._seconds_bound import SecondsBound
+        from rmqalloc.transitions.seconds_bound import SecondsBound
 
         try:
             SecondsBound.parse(value)

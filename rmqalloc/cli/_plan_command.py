@@ -132,7 +132,7 @@ def _clients_join(changes: Changes) -> bool:
 
 def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> None:
     """The plan in the form that is asked for."""
-    from rmqalloc.plans._plan_text import plan_lines
+    from rmqalloc.plans.plan_text import plan_lines
 
     if show is None and tables.is_text:
         for line in plan_lines(made, sys.stdout, tables.top, gates.informed_by):
@@ -147,7 +147,7 @@ def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> 
 
 def _shown(made: Plan, name: str, informed_by: str) -> pa.Table:
     """One of the tables of a plan."""
-    from rmqalloc.plans._plan_totals import client_totals
+    from rmqalloc.plans.plan_totals import client_totals
 
     if name == "transitions":
         return made.transitions(informed_by)
@@ -184,7 +184,7 @@ def _gate_code(made: Plan, gates: Gates) -> int:
 
 def _refused_code(made: Plan) -> int:
     """`exit_codes.FAILURE` if what a change leaves cannot be assigned, which the warnings say, else 0."""
-    from rmqalloc.plans._unmatched import refused_after
+    from rmqalloc.plans.unmatched import refused_after
 
     return exit_codes.FAILURE if any(refused_after(made.units)) else 0
 

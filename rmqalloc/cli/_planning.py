@@ -14,7 +14,7 @@ from rmqalloc.errors import RoomsUnknownError
 
 if TYPE_CHECKING:
     from rmqalloc.plans import Plan
-    from rmqalloc.snapshot._snapshot import Snapshot
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 MOST_TOLD = 20
 """Most groups that are named for not keeping a gate."""
@@ -31,8 +31,8 @@ def plan_inputs(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry
         Something that a flag names is not there, or no group can be planned.
     """
     import rmqalloc
-    from rmqalloc.plans._unmatched import NO_ROOM, refused_after, unassigned
-    from rmqalloc.snapshot._matching import none_planned
+    from rmqalloc.plans.unmatched import NO_ROOM, refused_after, unassigned
+    from rmqalloc.snapshot.matching import none_planned
 
     strict = not changes.from_file
     with rooms_unknown():

@@ -56,7 +56,7 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     rmqalloc recommend -f cluster.yaml -g order-svc --out config.json
     """
     import rmqalloc
-    from rmqalloc.advice._advice import config_document
+    from rmqalloc.advice.advice import config_document
 
     snapshot = snapshot_of(inputs)
     advice = rmqalloc.recommend(snapshot, inputs.groups, inputs.topics, balance)

@@ -29,8 +29,8 @@ from rmqalloc.cli._table_options import TableOptions, table_options
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rmqalloc.rollouts._rollout import Rollout
-    from rmqalloc.snapshot._snapshot import Snapshot
+    from rmqalloc.rollouts.rollout_result import Rollout
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 SHOWN = ("totals", "steps", "topics", "queues", "skipped")
 
@@ -65,7 +65,7 @@ class Printing:
 
     def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs, by_client: bool = False) -> int:
         """Write the tables that are asked for; gives the exit code."""
-        from rmqalloc.rollouts._rollout_gates import violated_gates
+        from rmqalloc.rollouts.rollout_gates import violated_gates
 
         hold_to_itself(self.self_check, rollout)
         print_notes(rollout.warnings)
@@ -90,7 +90,7 @@ class Printing:
                 say(line)
             return True
         if is_whole and self.tables.output == "html":
-            from rmqalloc.report.html._rollout_page import rollout_page
+            from rmqalloc.report.html.rollout_page import rollout_page
 
             hand_over(rollout_page(rollout, broken, evidence_known().groups), end="")
         else:
@@ -101,7 +101,7 @@ class Printing:
 def write_figures(tables: TableOptions, table: pa.Table) -> None:
     """Write a table; people see an upper bound as ``≤ 62``, where programs find a column that ends in ``_is_exact``."""
     if tables.is_whole and tables.output in ("table", "wide", "md", "html"):
-        from rmqalloc.rollouts._rollout import with_bounds
+        from rmqalloc.rollouts.rollout_result import with_bounds
 
         table = with_bounds(table)
     tables.write(table)

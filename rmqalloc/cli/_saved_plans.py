@@ -15,7 +15,7 @@ from rmqalloc.cli._snapshot_input import print_notes
 
 if TYPE_CHECKING:
     from rmqalloc.plans import Gates, Plan
-    from rmqalloc.snapshot._snapshot import Snapshot
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 
 class Undo(NamedTuple):

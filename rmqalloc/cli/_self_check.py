@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc._text import counted
 from rmqalloc.cli._snapshot_input import print_notes
+from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     from rmqalloc.plans import Plan

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
-from rmqalloc._text import harmless, message
-from rmqalloc.results._terminal import has_colour
+from rmqalloc.results.terminal import has_colour
+from rmqalloc.text import harmless, message
 
 __all__ = ["CLEARED_LINE", "guarded", "hand_over", "say", "tell"]
 

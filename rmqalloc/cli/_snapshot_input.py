@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc._text import named
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import _sink as sink
 from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._evidence_options import EvidenceOptions, evidence_options
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
+from rmqalloc.text import named
 
 if TYPE_CHECKING:
     from rmqalloc.documents import Source
     from rmqalloc.evidence import Evidence
-    from rmqalloc.snapshot._snapshot import Group, Snapshot, SourceError
+    from rmqalloc.snapshot.snapshot import Group, Snapshot, SourceError
 
 ALL = ("*",)
 
@@ -195,9 +195,9 @@ def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
 def known_by_options(snapshot: Snapshot, inputs: Inputs) -> Known:
     """What is known of a snapshot with what the options say of it."""
     from rmqalloc.cli._options import candidate
-    from rmqalloc.evaluation._differing import differing_queues
+    from rmqalloc.evaluation.differing import differing_queues
     from rmqalloc.evidence import evidence_of, with_rooms, with_strategies
-    from rmqalloc.evidence._known import left_out
+    from rmqalloc.evidence.known import left_out
 
     rooms = inputs.evidence.given_rooms()
     if rooms is not None:
@@ -232,7 +232,7 @@ def weak_code(inputs: Inputs) -> int:
 
 def _doubts(groups: Iterable[Group], is_accepted: bool) -> Iterator[str]:
     """What is in doubt about the strategies of groups."""
-    from rmqalloc.evidence._known import known_by_client
+    from rmqalloc.evidence.known import known_by_client
 
     for one in groups:
         if known_by_client(one):
@@ -255,7 +255,7 @@ def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False, b
         Whether groups whose clients differ are worked out client by client, so that only what these divide by must be known.
     """
     from rmqalloc.evidence import doubtful
-    from rmqalloc.evidence._known import known_by_client
+    from rmqalloc.evidence.known import known_by_client
 
     known: Known = click.get_current_context().meta[_KNOWN]
     found = [] if inputs.assume else doubtful(known.snapshot, inputs.groups, inputs.topics, clients_join)

@@ -40,7 +40,7 @@ class TableOptions:
 
     def write(self, table: pa.Table) -> None:
         """Write a table to standard output."""
-        from rmqalloc.report._formats import write_table
+        from rmqalloc.report.formats import write_table
 
         write_table(table, self.output, sys.stdout, self.columns, self.sort, self.top)
 

@@ -4,9 +4,9 @@ import sys
 import time
 from collections.abc import Sequence
 
-from rmqalloc._text import printable as printable
 from rmqalloc.cli._sink import say
-from rmqalloc.results._terminal import text_table
+from rmqalloc.results.terminal import text_table
+from rmqalloc.text import printable as printable
 
 _LINE_EVERY = 5.0
 

@@ -9,7 +9,7 @@ from rmqalloc.errors import Error
 
 def seconds(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
     """An option's time, such as ``20s``, ``500ms`` or ``2m``, in seconds; a number alone is seconds."""
-    from rmqalloc.documents._fields import Duration
+    from rmqalloc.documents.fields import Duration
 
     if value is None:
         return None

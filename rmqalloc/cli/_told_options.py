@@ -13,7 +13,7 @@ from rmqalloc.cli._evidence_options import EvidenceOptions, evidence_options
 from rmqalloc.cli._snapshot_input import ALL, Inputs, known_by_options
 
 if TYPE_CHECKING:
-    from rmqalloc.snapshot._snapshot import Snapshot
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import click
 
-from rmqalloc._text import counted
 from rmqalloc.cli._sink import CLEARED_LINE, say
 from rmqalloc.cli._terminal_text import printable
 from rmqalloc.errors import Error
+from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     from rmqalloc.audit import Finding
@@ -77,7 +77,7 @@ def watch(looking: Looking, settle: float) -> NoReturn:
 
 def _looked(looking: Looking, raised: _Raised, status: _Status) -> str:
     """Look once; what is to be said of it in a few words."""
-    from rmqalloc.snapshot._matching import NoMatchError
+    from rmqalloc.snapshot.matching import NoMatchError
 
     try:
         now = looking.look()

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc._lazy import lazy_property
-from rmqalloc.evaluation._figures_table import words_column
-from rmqalloc.ownership._between import Between, Flows
-from rmqalloc.ownership._named_states import KnownOwners, NamedQueues
-from rmqalloc.ownership._reader_sets import Keys
+from rmqalloc.evaluation.figures_table import words_column
+from rmqalloc.lazy import lazy_property
+from rmqalloc.ownership.between import Between, Flows
+from rmqalloc.ownership.named_states import KnownOwners, NamedQueues
+from rmqalloc.ownership.reader_sets import Keys
 
 _CHANGE = ("moved", "new", "gone", "unowned", "double_owned", "repaired")
 

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import named
 from rmqalloc.diffs._changes_between import Change, changes_of_clients, presence_of_group
 from rmqalloc.diffs._compared import Compared
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, PLANNED_SCHEMA, ComparedState, Diff
@@ -19,14 +18,15 @@ from rmqalloc.diffs._diff_tables import changes_table, clients_table, lags_of, q
 from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import QUEUES_HIDDEN, groups_apart, in_doubt, notes_of, warnings_of
 from rmqalloc.diffs._snapshot_side import SnapshotSide, queue_state
-from rmqalloc.evaluation._figures_table import words_column
-from rmqalloc.evaluation._rows import ErrCode
-from rmqalloc.ownership._named_states import KnownOwners, Unit, by_name
-from rmqalloc.ownership._reader_sets import ABSENT
+from rmqalloc.evaluation.figures_table import words_column
+from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.ownership.named_states import KnownOwners, Unit, by_name
+from rmqalloc.ownership.reader_sets import ABSENT
 from rmqalloc.plans import Plan
 from rmqalloc.scenarios import AddClients, ScaleClients
-from rmqalloc.snapshot._snapshot import Client, Group
-from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.snapshot.snapshot import Client, Group
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.text import named
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import groups_apart, in_doubt, notes_of, units_hidden, warnings_of
 from rmqalloc.diffs._replayed_moves import CAUSES, NOT_EXPLAINED, moments, replayed
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, is_replayable
-from rmqalloc.ownership._named_states import by_name
-from rmqalloc.snapshot._snapshot import Group
+from rmqalloc.ownership.named_states import by_name
+from rmqalloc.snapshot.snapshot import Group
 
 
 def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> Diff:

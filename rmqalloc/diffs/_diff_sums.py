@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted
 from rmqalloc.diffs._diff_result import Diff
 from rmqalloc.diffs._replayed_moves import CAUSES, NOT_EXPLAINED, NOT_REPLAYED, REPORTED_BEFORE
+from rmqalloc.text import counted
 
 _ALIKE = ("same", "not_in_plan")
 _WORDS = {

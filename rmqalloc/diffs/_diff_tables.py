@@ -13,9 +13,9 @@ from rmqalloc.diffs._changes_between import Change
 from rmqalloc.diffs._compared import Compared
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, CHANGES_SCHEMA, CLIENTS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.diffs._replayed_moves import CAUSES, Replayed
-from rmqalloc.fleet._columns import offsets_of
+from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Group
+from rmqalloc.snapshot.snapshot import Group
 
 Lags = Mapping[tuple[str, MessageQueue], int]
 _IN_ORDER = [(name, "ascending") for name in ("consumer_group", "topic", "broker_name", "queue_id")]

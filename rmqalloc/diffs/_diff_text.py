@@ -9,14 +9,14 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted, printable
 from rmqalloc.diffs._diff_result import ComparedState, Diff
 from rmqalloc.diffs._diff_sums import cause_words, explanation, plan_sentence, sentence
 from rmqalloc.diffs._group_text import arrow, change_line, group_lines, lag_text
 from rmqalloc.results import drawn
-from rmqalloc.results._markup import escaped
-from rmqalloc.results._table_result import Section
-from rmqalloc.results._terminal import MARK_WIDTH, marked, text_table
+from rmqalloc.results.markup import escaped
+from rmqalloc.results.table_result import Section
+from rmqalloc.results.terminal import MARK_WIDTH, marked, text_table
+from rmqalloc.text import counted, printable
 
 Row = Mapping[str, Any]
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from rmqalloc.diffs._changes_between import Change
 from rmqalloc.diffs._diff_result import GROUPS_SCHEMA
 from rmqalloc.diffs._diff_tables import lag_figures
-from rmqalloc.ownership._reader_sets import Keys
-from rmqalloc.snapshot._snapshot import Group
+from rmqalloc.ownership.reader_sets import Keys
+from rmqalloc.snapshot.snapshot import Group
 
 _DIFFERENT = ("moved", "new", "gone")
 

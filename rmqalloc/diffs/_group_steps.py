@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from rmqalloc.snapshot._snapshot import Client, Group
+from rmqalloc.snapshot.snapshot import Client, Group
 
 STEPS = ("topics", "subscriptions", "strategies", "clients_left", "clients_joined", "views")
 """Kinds of differences, in the order in which they are replayed.

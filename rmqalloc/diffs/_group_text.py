@@ -8,11 +8,11 @@ from typing import IO, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted, printable
 from rmqalloc.diffs._diff_result import Diff
 from rmqalloc.diffs._diff_sums import cause_words
-from rmqalloc.plans._plan_text import scaled
-from rmqalloc.results._terminal import MARK_WIDTH, marked, text_table
+from rmqalloc.plans.plan_text import scaled
+from rmqalloc.results.terminal import MARK_WIDTH, marked, text_table
+from rmqalloc.text import counted, printable
 
 Row = Mapping[str, Any]
 

@@ -13,9 +13,9 @@ import numpy as np
 
 from rmqalloc.diffs._group_steps import STEPS, stages
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, owners_of
-from rmqalloc.ownership._named_states import KnownOwners, NamedQueues
-from rmqalloc.ownership._reader_sets import ABSENT, Mask
-from rmqalloc.views._owned_as_computed import OwnedAsComputed
+from rmqalloc.ownership.named_states import KnownOwners, NamedQueues
+from rmqalloc.ownership.reader_sets import ABSENT, Mask
+from rmqalloc.views.owned_as_computed import OwnedAsComputed
 
 REPORTED_BEFORE, NOT_EXPLAINED, NOT_REPLAYED = (
     "reported_before",

@@ -9,17 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.evaluation._rows import ErrCode
+from rmqalloc.evaluation.rows import ErrCode
 from rmqalloc.evidence import with_strategies
-from rmqalloc.evidence._known import divides, known_by_client
+from rmqalloc.evidence.known import divides, known_by_client
 from rmqalloc.model import MessageQueue
-from rmqalloc.ownership._named_states import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
+from rmqalloc.ownership.named_states import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.scenarios._patterns import matcher
-from rmqalloc.snapshot._matching import ALL, by_name
-from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
-from rmqalloc.snapshot._units import RETRY_PREFIX
-from rmqalloc.snapshot._unknown import Unknowns
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.snapshot.matching import ALL, by_name
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.snapshot.unknown import Unknowns
 
 _QUEUE_NAMES = OWNERS_SCHEMA.names[:4]
 _ASSIGNED = (ErrCode.GOOD, ErrCode.EMPTY)

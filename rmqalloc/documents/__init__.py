@@ -13,9 +13,9 @@
     What every error of a document knows.
 """
 
-from rmqalloc.documents._document import Document, parse, read_document
-from rmqalloc.documents._document_errors import DocumentError, TextError, known_names, path_text
-from rmqalloc.documents._source import STDIN, Source, read_source
+from rmqalloc.documents.document import Document, parse, read_document
+from rmqalloc.documents.document_errors import DocumentError, TextError, known_names, path_text
+from rmqalloc.documents.source import STDIN, Source, read_source
 
 __all__ = [
     "STDIN",

@@ -18,9 +18,9 @@
 import numpy.ma  # noqa: F401
 import pyarrow.acero  # noqa: F401
 
-from rmqalloc.evaluation._expand import client_load, expand_owners, sum_loads
-from rmqalloc.evaluation._parquet_plan import plan_files
-from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation.expand import client_load, expand_owners, sum_loads
+from rmqalloc.evaluation.parquet_plan import plan_files
 
 __all__ = [
     "PLAN_SCHEMA",

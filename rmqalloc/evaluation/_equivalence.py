@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._lazy import lazy_property
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Strings, distinct_strings
+from rmqalloc.fleet.columns import Strings, distinct_strings
+from rmqalloc.lazy import lazy_property
 from rmqalloc.scenarios import (
     AddClients,
     RemoveClients,
@@ -19,10 +19,10 @@ from rmqalloc.scenarios import (
     SetStrategy,
     SetVirtualNodes,
 )
-from rmqalloc.scenarios._client_changes import generated_names
-from rmqalloc.scenarios._lazy_strings import DistinctLists
+from rmqalloc.scenarios.client_changes import generated_names
+from rmqalloc.scenarios.lazy_strings import DistinctLists
 from rmqalloc.strategies import sort_client_ids
-from rmqalloc.strategies._ordering import utf16
+from rmqalloc.strategies.ordering import utf16
 
 Places = NDArray[np.int64]
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import list_positions
-from rmqalloc.scenarios._lazy_strings import Derived
+from rmqalloc.fleet.columns import list_positions
+from rmqalloc.scenarios.lazy_strings import Derived
 
 FEWEST_LISTS = 8
 """Lists for which sorting the ring of all clients is worth it."""

@@ -1,8 +1,8 @@
 """How it is known which strategy the clients of a group divide by: stated, reported, fitted to what they own, or assumed."""
 
-from rmqalloc.evidence._evidence import EVIDENCE_SCHEMA, Evidence, evidence_lines, evidence_of
-from rmqalloc.evidence._given_rooms import GivenRooms, read_rooms, rooms_schema, with_rooms
-from rmqalloc.evidence._known import doubtful, with_strategies
+from rmqalloc.evidence.evidence import EVIDENCE_SCHEMA, Evidence, evidence_lines, evidence_of
+from rmqalloc.evidence.given_rooms import GivenRooms, read_rooms, rooms_schema, with_rooms
+from rmqalloc.evidence.known import doubtful, with_strategies
 
 __all__ = [
     "EVIDENCE_SCHEMA",

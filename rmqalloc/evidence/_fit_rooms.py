@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from rmqalloc._text import counted
-from rmqalloc.evidence._fit import Fit, OwnedQueues, fits_of, owned_queues
-from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.evidence._room_readings import RoomReading, named_parts, readings
-from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic, TopicBroker
+from rmqalloc.evidence.fit import Fit, OwnedQueues, fits_of, owned_queues
+from rmqalloc.evidence.method import Method, Rooms
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic, TopicBroker
+from rmqalloc.text import counted
 
 _STATE_THEM = "--rooms states them"
 

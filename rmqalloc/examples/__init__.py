@@ -6,8 +6,8 @@ The command line reads them as ``example:NAME`` wherever it reads such a file, a
 from dataclasses import dataclass
 from pathlib import Path
 
-from rmqalloc._text import did_you_mean, printable
 from rmqalloc.errors import Error
+from rmqalloc.text import did_you_mean, printable
 
 __all__ = ["EXAMPLES", "PREFIX", "Example", "ExampleError", "find"]
 

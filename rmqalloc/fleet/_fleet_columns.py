@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rmqalloc.fleet._columns import Index, Strings
-from rmqalloc.fleet._lists import ClientLists, QueueLists
-from rmqalloc.fleet._unit_errors import UnitError
+from rmqalloc.fleet.columns import Index, Strings
+from rmqalloc.fleet.lists import ClientLists, QueueLists
+from rmqalloc.fleet.unit_errors import UnitError
 
 
 @dataclass(frozen=True, eq=False)

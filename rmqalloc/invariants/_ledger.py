@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc._text import printable
+from rmqalloc.text import printable
 
 Keys = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.invariants._ledger import CheckedRows, Keys, Mask
 from rmqalloc.invariants._plan_parts import PlanParts
-from rmqalloc.ownership._unit_figures import COUNTED
+from rmqalloc.ownership.unit_figures import COUNTED
 
 _AFTER_GONE = ("kept", "moved", "new", "unowned")
 _NULLABLE = ("least_moves", "cross_room")

@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._text import counted
 from rmqalloc.fleet import Fleet
 from rmqalloc.optimisation._ways import Choices, Way
-from rmqalloc.rollouts._resize import Resize, queues_below
-from rmqalloc.rollouts._restart import new_id
-from rmqalloc.rollouts._schedule import ClientKind, ClientView, GroupAtStart, Mask, Moment, Schedule, Step
-from rmqalloc.strategies._ordering import sort_client_ids
-from rmqalloc.transitions._hearing import ROUTES, Hearing
+from rmqalloc.rollouts.resize import Resize, queues_below
+from rmqalloc.rollouts.restart import new_id
+from rmqalloc.rollouts.schedule import ClientKind, ClientView, GroupAtStart, Mask, Moment, Schedule, Step
+from rmqalloc.strategies.ordering import sort_client_ids
+from rmqalloc.text import counted
+from rmqalloc.transitions.hearing import ROUTES, Hearing
 
 Positions = NDArray[np.int64]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc._text import did_you_mean
 from rmqalloc.errors import ArgumentError
+from rmqalloc.text import did_you_mean
 
 Figures = NDArray[np.float64]
 

@@ -7,20 +7,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rmqalloc._text import counted
-from rmqalloc.evaluation._assigner import MAX_POINTS
-from rmqalloc.evidence._method import Method
+from rmqalloc.evaluation.assigner import MAX_POINTS
+from rmqalloc.evidence.method import Method
 from rmqalloc.optimisation._acts import Everyone, GroupChange, QueueNumbers
 from rmqalloc.optimisation._runbook import Runbook
 from rmqalloc.optimisation._search import Evaluator, Tried, order_name, search
 from rmqalloc.optimisation._ways import UNCOUNTED, Choices, Orders, Way, structured_orders
-from rmqalloc.rollouts._planned_groups import PlannedGroups
-from rmqalloc.rollouts._resize import Resize
-from rmqalloc.rollouts._schedule import InapplicableError, positions_in_order
-from rmqalloc.rollouts._switch import refused_groups
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.resize import Resize
+from rmqalloc.rollouts.schedule import InapplicableError, positions_in_order
+from rmqalloc.rollouts.switch import refused_groups
+from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies import Strategy
-from rmqalloc.transitions._hearing import hearing_of
+from rmqalloc.text import counted
+from rmqalloc.transitions.hearing import hearing_of
 
 
 class Asked(NamedTuple):

@@ -8,11 +8,11 @@ from typing import IO, ClassVar
 
 import pyarrow as pa
 
-from rmqalloc._text import printable
 from rmqalloc.optimisation._goals import GOALS
 from rmqalloc.results import TableResult
-from rmqalloc.results._table_result import checked_top
-from rmqalloc.results._terminal import cell_text, terminal_table
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.terminal import cell_text, terminal_table
+from rmqalloc.text import printable
 
 MOST_SHOWN = 20
 """Ways of each group that are shown as text, unless told otherwise."""

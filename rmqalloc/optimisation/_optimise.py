@@ -8,22 +8,22 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc._globs import is_pattern
-from rmqalloc.documents._fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
+from rmqalloc.documents.fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
-from rmqalloc.evidence._method import Method
-from rmqalloc.evidence._other_dialects import computed_otherwise, method_set
+from rmqalloc.evidence.method import Method
+from rmqalloc.evidence.other_dialects import computed_otherwise, method_set
+from rmqalloc.globs import is_pattern
 from rmqalloc.optimisation._goals import DEFAULT_GOALS, bounds_named, goals_named
 from rmqalloc.optimisation._group_search import Asked, Searched, searched
 from rmqalloc.optimisation._optimisation import RUNBOOK_SCHEMA, SEARCHES_SCHEMA, Optimisation, front_schema
-from rmqalloc.rollouts._planned_groups import planned_groups_of
-from rmqalloc.rollouts._replay_groups import none_left
-from rmqalloc.rollouts._resize import Resize, resize_of, undrained, widest
-from rmqalloc.rollouts._restart import IDS
-from rmqalloc.rollouts._schedule import InapplicableError
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.replay_groups import none_left
+from rmqalloc.rollouts.resize import Resize, resize_of, undrained, widest
+from rmqalloc.rollouts.restart import IDS
+from rmqalloc.rollouts.schedule import InapplicableError
+from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies import Strategy
-from rmqalloc.strategies._by_name import from_label, rule
+from rmqalloc.strategies.by_name import from_label, rule
 
 
 def optimise(

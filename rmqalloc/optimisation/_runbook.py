@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
-from rmqalloc._globs import literal
-from rmqalloc._text import counted, printable
+from rmqalloc.globs import literal
 from rmqalloc.optimisation._acts import Act, GroupChange
 from rmqalloc.optimisation._ways import Way
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.text import counted, printable
 
 _SERVERS = '-n "$NAMESRV_ADDR"'
 _ROLLED_OUT = 'kubectl rollout status "$WORKLOAD" --timeout=10m'

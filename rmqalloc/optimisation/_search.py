@@ -16,15 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.evidence._method import Method
-from rmqalloc.fleet._fleet import units_alone
+from rmqalloc.evidence.method import Method
+from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.optimisation._acts import Act, GroupChange
 from rmqalloc.optimisation._goals import Figures, Steps, excess, non_dominated
 from rmqalloc.optimisation._ways import Choices, Orders, Way
-from rmqalloc.rollouts._planned_groups import PlannedGroups
-from rmqalloc.rollouts._replay_groups import play_schedules
-from rmqalloc.rollouts._rollout import Rollout
-from rmqalloc.rollouts._schedule import GroupAtStart, InapplicableError, Schedule
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.replay_groups import play_schedules
+from rmqalloc.rollouts.rollout_result import Rollout
+from rmqalloc.rollouts.schedule import GroupAtStart, InapplicableError, Schedule
 
 AT_ONCE = 128
 """Ways that are replayed as one fleet."""

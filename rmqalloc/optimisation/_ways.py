@@ -13,8 +13,8 @@ from math import comb
 from random import Random
 from typing import Any, NamedTuple
 
-from rmqalloc._lazy import lazy_property
 from rmqalloc.errors import ArgumentError
+from rmqalloc.lazy import lazy_property
 
 MOST_SETTINGS = 100_000
 """Most settings of one group; they are listed."""

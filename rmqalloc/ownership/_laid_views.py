@@ -10,11 +10,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from rmqalloc.fleet._columns import Index, ranges, repeats_of
+from rmqalloc.fleet.columns import Index, ranges, repeats_of
 from rmqalloc.ownership._client_numbers import ClientNumbers
-from rmqalloc.ownership._reader_sets import Keys, Mask, ReaderSets
 from rmqalloc.ownership._shared_views import Takers
-from rmqalloc.views._view_units import MixedRows
+from rmqalloc.ownership.reader_sets import Keys, Mask, ReaderSets
+from rmqalloc.views.view_units import MixedRows
 
 
 class Laid(NamedTuple):

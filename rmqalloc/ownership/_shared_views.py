@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.evaluation._evaluate import EvaluatedUnits
-from rmqalloc.fleet._columns import Index, offsets_of, ranges
-from rmqalloc.fleet._fleet import units_alone
+from rmqalloc.evaluation.evaluate import EvaluatedUnits
+from rmqalloc.fleet.columns import Index, offsets_of, ranges
+from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.strategies import Pop, Strategy
-from rmqalloc.views._sharing import Sharing
+from rmqalloc.views.sharing import Sharing
 
 Keys = NDArray[np.int64]
 

@@ -1,17 +1,17 @@
 """Plans of snapshots: what scenarios make of the consumer groups of a cluster; comparisons, gates and files of plans."""
 
-from rmqalloc.plans._compare import Candidate, Comparison, compare
 from rmqalloc.plans._explain import Explanation, explain
 from rmqalloc.plans._gates import Gates, GatesError, GateViolation, gates_schema, read_gates
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_files import load_plan, plan_schema, save_plan
 from rmqalloc.plans._plan_snapshot import plan_snapshot
-from rmqalloc.plans._plan_text import plan_lines as _plan_lines  # noqa: F401 - so that every plan can draw itself
-from rmqalloc.plans._plan_totals import client_totals
-from rmqalloc.plans._plan_writing import PlanError
 from rmqalloc.plans._signature import VerificationError, read_key
 from rmqalloc.plans._undo import UndoError, undo_plan
 from rmqalloc.plans._verification import Verification, verify
+from rmqalloc.plans.comparison import Candidate, Comparison, compare
+from rmqalloc.plans.plan_text import plan_lines as _plan_lines  # noqa: F401 - so that every plan can draw itself
+from rmqalloc.plans.plan_totals import client_totals
+from rmqalloc.plans.plan_writing import PlanError
 
 __all__ = [
     "Candidate",

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import IO, Any
 
-from rmqalloc._text import counted, printable
-from rmqalloc.results._skew import skew_text
-from rmqalloc.results._terminal import MARK_WIDTH, text_table
+from rmqalloc.results.skew import skew_text
+from rmqalloc.results.terminal import MARK_WIDTH, text_table
+from rmqalloc.text import counted, printable
 
 Row = Mapping[str, Any]
 

@@ -16,17 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.evaluation._assigner import Assigner, Owners, owners_of_units
-from rmqalloc.evaluation._movement import movement_of
+from rmqalloc.evaluation.assigner import Assigner, Owners, owners_of_units
+from rmqalloc.evaluation.movement import movement_of
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._checked_columns import replaced
-from rmqalloc.fleet._columns import distinct_strings, list_positions, offsets_of, ranges
-from rmqalloc.fleet._fleet import units_alone
-from rmqalloc.fleet._lists import ClientLists
-from rmqalloc.ownership._reader_sets import Keys
-from rmqalloc.scenarios._client_changes import ClientsUnderChange
-from rmqalloc.scenarios._lazy_strings import Derived, DistinctLists
-from rmqalloc.scenarios._subfleet import Rules, per_unit, subfleet
+from rmqalloc.fleet.checked_columns import replaced
+from rmqalloc.fleet.columns import distinct_strings, list_positions, offsets_of, ranges
+from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.fleet.lists import ClientLists
+from rmqalloc.ownership.reader_sets import Keys
+from rmqalloc.scenarios.client_changes import ClientsUnderChange
+from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
+from rmqalloc.scenarios.subfleet import Rules, per_unit, subfleet
 from rmqalloc.strategies import Strategy
 
 _MOST_SLOTS = 1 << 22
@@ -42,7 +42,7 @@ class Departures(NamedTuple):
     slots : ndarray of int64
         The client's slot in the fleet's client lists.
     moved, least_moves : ndarray of int64
-        Queues, as `rmqalloc.evaluation._movement.Movement` counts them.
+        Queues, as `rmqalloc.evaluation.movement.Movement` counts them.
     """
 
     units: Keys

@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.ownership._between import queues_between
-from rmqalloc.ownership._states import States, numbered
-from rmqalloc.ownership._unit_figures import mixed_figures
-from rmqalloc.plans._evaluate_views import evaluate_views
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.ownership.between import queues_between
+from rmqalloc.ownership.states import States, numbered
+from rmqalloc.ownership.unit_figures import mixed_figures
+from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.scenarios import RemoveClients, Scenario
-from rmqalloc.views._view_units import ViewUnits
+from rmqalloc.views.view_units import ViewUnits
 
 _AT_ONCE = 64
 

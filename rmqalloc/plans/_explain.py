@@ -9,22 +9,22 @@ from typing import IO, Any, ClassVar
 
 import pyarrow as pa
 
-from rmqalloc._globs import literal
-from rmqalloc._text import nearest, printable
-from rmqalloc.documents._fields import MAX_OF_ROW
+from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation._assigner import MAX_POINTS
+from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evidence import with_strategies
+from rmqalloc.globs import literal
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans._explain_views import explained_views, views_to_explain
 from rmqalloc.results import TableResult
-from rmqalloc.results._table_result import checked_top
-from rmqalloc.snapshot._matching import by_name, no_match
-from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import read_units
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.snapshot.matching import by_name, no_match
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.units import read_units
 from rmqalloc.strategies import Strategy, sort_queues
-from rmqalloc.strategies._by_name import rule
-from rmqalloc.strategies._ordering import utf16
+from rmqalloc.strategies.by_name import rule
+from rmqalloc.strategies.ordering import utf16
+from rmqalloc.text import nearest, printable
 
 
 @dataclass(frozen=True)

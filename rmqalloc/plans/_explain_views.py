@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rmqalloc._text import counted, named
-from rmqalloc.evidence._known import known_by_client
-from rmqalloc.evidence._method import Rooms
+from rmqalloc.evidence.known import known_by_client
+from rmqalloc.evidence.method import Rooms
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.strategies import Strategy, sort_client_ids
-from rmqalloc.views._group_views import GroupViews, ViewReader
-from rmqalloc.views._sharing import sharing_of
-from rmqalloc.views._unit_views import UnitViews
-from rmqalloc.views._view import View
-from rmqalloc.views._view_units import differ
+from rmqalloc.text import counted, named
+from rmqalloc.views.group_views import GroupViews, ViewReader
+from rmqalloc.views.sharing import sharing_of
+from rmqalloc.views.unit_views import UnitViews
+from rmqalloc.views.view import View
+from rmqalloc.views.view_units import differ
 
 
 class ExplainedViews(NamedTuple):

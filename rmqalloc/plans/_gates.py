@@ -10,15 +10,15 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._text import counted
 from rmqalloc.documents import DocumentError, read_document
-from rmqalloc.documents._fields import FieldError, Number, Text, Whole
-from rmqalloc.documents._records import Maybe, document_schema, record
+from rmqalloc.documents.fields import FieldError, Number, Text, Whole
+from rmqalloc.documents.records import Maybe, document_schema, record
 from rmqalloc.plans._plan import Plan
-from rmqalloc.plans._plan_totals import queues_cured
-from rmqalloc.results._skew import skews_apart
-from rmqalloc.transitions._hearing import WAYS
-from rmqalloc.transitions._seconds_bound import SecondsBound, SecondsText
+from rmqalloc.plans.plan_totals import queues_cured
+from rmqalloc.results.skew import skews_apart
+from rmqalloc.text import counted
+from rmqalloc.transitions.hearing import WAYS
+from rmqalloc.transitions.seconds_bound import SecondsBound, SecondsText
 
 WORSE = ("skew", "idle", "unowned", "max_load")
 """Figures that must not grow."""

@@ -10,11 +10,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from rmqalloc._lazy import lazy_property
 from rmqalloc.evidence import EVIDENCE_SCHEMA
-from rmqalloc.ownership._unit_figures import UNITS_SCHEMA
+from rmqalloc.lazy import lazy_property
+from rmqalloc.ownership.unit_figures import UNITS_SCHEMA
 from rmqalloc.plans._plan_inputs import PlanInputs
-from rmqalloc.plans._plan_writing import canonical, plain_text, write_plan
+from rmqalloc.plans.plan_writing import canonical, plain_text, write_plan
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios import Scenario
 
@@ -261,12 +261,12 @@ class Plan(TableResult):
         Parameters
         ----------
         informed_by : {"notice", "timer", "scan", "crash"}
-            How clients learn that others joined or left, see `rmqalloc.transitions._hearing.hearing_of`.
+            How clients learn that others joined or left, see `rmqalloc.transitions.hearing.hearing_of`.
 
         Returns
         -------
         pyarrow.Table
-            One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of `rmqalloc.transitions._open_queues.Open`; of
+            One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of `rmqalloc.transitions.open_queues.Open`; of
             queues without an owner only those count that producers write to. The column ``informed_by`` says "routes" where
             clients learn of the change by their routes, and "deployment" where each is deployed anew, so that no timer says
             when; its seconds are null then. Where queues have several owners and many clients change, expected numbers and

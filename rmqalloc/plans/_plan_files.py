@@ -11,8 +11,8 @@ from typing import Annotated, Any
 import pyarrow as pa
 
 from rmqalloc.documents import DocumentError, parse, read_source
-from rmqalloc.documents._fields import Number, Text
-from rmqalloc.documents._records import (
+from rmqalloc.documents.fields import Number, Text
+from rmqalloc.documents.records import (
     ANY_TEXT,
     SIGNED,
     Anything,
@@ -24,10 +24,10 @@ from rmqalloc.documents._records import (
 )
 from rmqalloc.plans._plan import API_VERSION, KIND, READABLE_VERSIONS, Plan, StoredTables
 from rmqalloc.plans._plan_inputs import PlanInputs
-from rmqalloc.plans._plan_writing import PACKED, PlanError, canonical, plain_text, write_plan
 from rmqalloc.plans._stored_tables import SCHEMAS, read_tables
+from rmqalloc.plans.plan_writing import PACKED, PlanError, canonical, plain_text, write_plan
 from rmqalloc.scenarios import scenarios_of, scenarios_schema
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.snapshot.plain_data import from_document
 
 _NEW_COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "units": {"double_owned": 0},

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmqalloc._globs import matches_any
-from rmqalloc.plans._plan_writing import canonical
-from rmqalloc.snapshot._matching import ALL
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Group, Snapshot
-from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.globs import matches_any
+from rmqalloc.plans.plan_writing import canonical
+from rmqalloc.snapshot.matching import ALL
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.snapshot.units import RETRY_PREFIX
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class PlanInputs:
     groups, topics : tuple of str
         Patterns, as `fnmatch.fnmatchcase` has them.
     with_retry : bool
-        As for `rmqalloc.snapshot._units.unit_pairs`.
+        As for `rmqalloc.snapshot.units.unit_pairs`.
     """
 
     snapshot: Snapshot

@@ -7,23 +7,23 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from rmqalloc._globs import matches_any
-from rmqalloc._version import __version__
-from rmqalloc.evaluation._evaluate import Evaluation
-from rmqalloc.evaluation._figures_table import FiguresTable
-from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.evaluate import Evaluation
+from rmqalloc.evaluation.figures_table import FiguresTable
 from rmqalloc.evidence import with_strategies
-from rmqalloc.evidence._other_dialects import computed_otherwise
-from rmqalloc.plans._evaluate_views import evaluate_views
+from rmqalloc.evidence.other_dialects import computed_otherwise
+from rmqalloc.globs import matches_any
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._plan_tables import PlanTables
-from rmqalloc.plans._unmatched import missing_names, refused_after
+from rmqalloc.plans.evaluate_views import evaluate_views
+from rmqalloc.plans.unmatched import missing_names, refused_after
 from rmqalloc.scenarios import Scenario
-from rmqalloc.scenarios._changes import joining_ids, strategies_set
-from rmqalloc.snapshot._matching import ALL, NoMatchError
-from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.views._view_units import ViewUnits, view_units
+from rmqalloc.scenarios.changes import joining_ids, strategies_set
+from rmqalloc.snapshot.matching import ALL, NoMatchError
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.version import __version__
+from rmqalloc.views.view_units import ViewUnits, view_units
 
 
 def plan_snapshot(
@@ -44,7 +44,7 @@ def plan_snapshot(
     groups, topics : sequence of str
         Patterns, as `fnmatch.fnmatchcase` has them; a group or topic must match one.
     with_retry : bool
-        As for `rmqalloc.snapshot._units.unit_pairs`.
+        As for `rmqalloc.snapshot.units.unit_pairs`.
     strict : bool
         Refuse scenarios that name a client, broker, topic or machine room which nothing planned has; else it is a warning.
 

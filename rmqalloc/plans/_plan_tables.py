@@ -11,25 +11,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc._lazy import lazy_property
-from rmqalloc.evaluation._differing import differing_queues
-from rmqalloc.evaluation._evaluate import ScenarioState
-from rmqalloc.evaluation._figures_table import words_column
+from rmqalloc.evaluation.differing import differing_queues
+from rmqalloc.evaluation.evaluate import ScenarioState
+from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evidence import evidence_of
-from rmqalloc.fleet._arrow import text_array
-from rmqalloc.ownership._between import Between, Clients, Flows, clients_between, queues_between
-from rmqalloc.ownership._group_figures import added, balance_of_groups, flows_of_groups, loads_of_groups
-from rmqalloc.ownership._reader_sets import Keys
-from rmqalloc.ownership._states import Numbers, States, numbered
-from rmqalloc.ownership._unit_figures import units_table, with_mixed
+from rmqalloc.fleet.arrow import text_array
+from rmqalloc.lazy import lazy_property
+from rmqalloc.ownership.between import Between, Clients, Flows, clients_between, queues_between
+from rmqalloc.ownership.group_figures import added, balance_of_groups, flows_of_groups, loads_of_groups
+from rmqalloc.ownership.reader_sets import Keys
+from rmqalloc.ownership.states import Numbers, States, numbered
+from rmqalloc.ownership.unit_figures import units_table, with_mixed
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._transitions import PlannedStates, transitions_table
 from rmqalloc.plans._unit_rows import unit_rows
 from rmqalloc.plans._ways_back import Back, ways_back
 from rmqalloc.scenarios import CURRENT, Scenario
-from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.views._view_units import ViewUnits
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.views.view_units import ViewUnits
 
 _SUMS = ("n_queues", "unowned", "double_owned", "moved")
 _STATUS = ("stays", "new", "gone")

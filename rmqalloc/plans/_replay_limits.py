@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rmqalloc.evaluation._limits import Sizes
+from rmqalloc.evaluation.limits import Sizes
 from rmqalloc.plans._plan_inputs import PlanInputs
-from rmqalloc.plans._plan_writing import PlanError
+from rmqalloc.plans.plan_writing import PlanError
 from rmqalloc.scenarios import Scenario, SetStrategy, SetVirtualNodes
-from rmqalloc.snapshot._units import batch_of, unit_pairs
-from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
+from rmqalloc.snapshot.units import batch_of, unit_pairs
+from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 
 MOST_QUEUES = 1 << 22
 """Queues of all units in all states together."""
@@ -36,7 +36,7 @@ def check_size(inputs: PlanInputs, scenarios: Sequence[Scenario]) -> None:
     >>> large = Topic("T", (TopicBroker("b", 1 << 23),))
     >>> check_size(PlanInputs(Snapshot((large,), (Group("g", ("T",), strategy="AVG"),))), [])
     Traceback (most recent call last):
-    rmqalloc.plans._plan_writing.PlanError: the plan may have 8,388,608 queues in all states; at most 4,194,304 are replayed
+    rmqalloc.plans.plan_writing.PlanError: the plan may have 8,388,608 queues in all states; at most 4,194,304 are replayed
     """
     pairs, _ = unit_pairs(inputs.snapshot, inputs.groups, inputs.topics, inputs.with_retry, with_shared=True)
     batch = batch_of(pairs)

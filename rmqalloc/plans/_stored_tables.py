@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, UNITS_SCHEMA
-from rmqalloc.plans._plan_writing import PlanError
+from rmqalloc.plans.plan_writing import PlanError
 from rmqalloc.scenarios import CURRENT
 
 SCHEMAS = {"units": UNITS_SCHEMA, "groups": GROUPS_SCHEMA, "clients": CLIENTS_SCHEMA, "queues": QUEUES_SCHEMA}

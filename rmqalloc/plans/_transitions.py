@@ -8,19 +8,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.fleet._columns import Index, list_positions, offsets_of
-from rmqalloc.ownership._between import Between
-from rmqalloc.ownership._reader_sets import Keys, ReaderSets
-from rmqalloc.ownership._states import ClientRows, State, States
+from rmqalloc.fleet.columns import Index, list_positions, offsets_of
+from rmqalloc.ownership.between import Between
+from rmqalloc.ownership.reader_sets import Keys, ReaderSets
+from rmqalloc.ownership.states import ClientRows, State, States
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
 from rmqalloc.scenarios import AddClients, Scenario
-from rmqalloc.scenarios._changes import DEPLOYMENT, ROUTES
-from rmqalloc.snapshot._snapshot import PERM_WRITE, Snapshot
-from rmqalloc.transitions._handovers import Handovers
-from rmqalloc.transitions._hearing import ROUTES as BY_ROUTES
-from rmqalloc.transitions._hearing import Hearing, hearing_of
-from rmqalloc.transitions._open_queues import Open, open_queues
-from rmqalloc.transitions._several_readers import ReadersOfStep, correct_row
+from rmqalloc.scenarios.changes import DEPLOYMENT, ROUTES
+from rmqalloc.snapshot.snapshot import PERM_WRITE, Snapshot
+from rmqalloc.transitions.handovers import Handovers
+from rmqalloc.transitions.hearing import ROUTES as BY_ROUTES
+from rmqalloc.transitions.hearing import Hearing, hearing_of
+from rmqalloc.transitions.open_queues import Open, open_queues
+from rmqalloc.transitions.several_readers import ReadersOfStep, correct_row
 
 Mask = NDArray[np.bool_]
 Columns = dict[str, Any]

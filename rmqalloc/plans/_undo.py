@@ -9,22 +9,22 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from rmqalloc._globs import literal
-from rmqalloc._text import counted, did_you_mean, named
 from rmqalloc.errors import ArgumentError, Error
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.evidence._method import Method
-from rmqalloc.plans._evaluate_views import evaluate_views
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evidence.method import Method
+from rmqalloc.globs import literal
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._plan_snapshot import plan_snapshot, planned, read_views
 from rmqalloc.plans._unit_rows import Unit, UnitRow, UnitRows, unit_rows
 from rmqalloc.plans._ways_back import OTHER_VIEWS, differ, ways_back
+from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.scenarios import CURRENT, Scenario
-from rmqalloc.scenarios._changes import joining_ids
-from rmqalloc.snapshot._matching import NoMatchError
-from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
+from rmqalloc.scenarios.changes import joining_ids
+from rmqalloc.snapshot.matching import NoMatchError
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
+from rmqalloc.text import counted, did_you_mean, named
 
 MOST_WAYS = 50
 """Most ways back that are planned together; of each there is a scenario of its own."""

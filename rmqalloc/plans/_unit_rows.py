@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc._globs import matches_any
-from rmqalloc.evaluation._evaluate import EvaluatedUnits, ScenarioState
-from rmqalloc.evidence._method import Method
-from rmqalloc.evidence._other_dialects import as_set, method_set
+from rmqalloc.evaluation.evaluate import EvaluatedUnits, ScenarioState
+from rmqalloc.evidence.method import Method
+from rmqalloc.evidence.other_dialects import as_set, method_set
 from rmqalloc.fleet import Fleet
+from rmqalloc.globs import matches_any
 from rmqalloc.scenarios import Scenario, SetStrategy, SetVirtualNodes, apply
-from rmqalloc.scenarios._changes import Change
+from rmqalloc.scenarios.changes import Change
 from rmqalloc.strategies import strategy
-from rmqalloc.strategies._by_name import inner_class_of
-from rmqalloc.strategies._dialects import JAVA
-from rmqalloc.views._view_units import ViewUnits
+from rmqalloc.strategies.by_name import inner_class_of
+from rmqalloc.strategies.dialects import JAVA
+from rmqalloc.views.view_units import ViewUnits
 
 Clients = tuple[tuple[str, str | None], ...]
 Brokers = tuple[tuple[str, int, str | None], ...]
@@ -117,7 +117,7 @@ def method_after(method: Method, changes: Iterable[Change], dialect: str = JAVA)
 
     Examples
     --------
-    >>> from rmqalloc.evidence._method import Method
+    >>> from rmqalloc.evidence.method import Method
     >>> str(method_after(Method("AVG"), [SetStrategy("CONSISTENT_HASH"), SetVirtualNodes(20)]))
     'CONSISTENT_HASH with 20 virtual nodes'
     """

@@ -16,22 +16,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmqalloc._text import message
-from rmqalloc._version import __version__
 from rmqalloc.documents import DocumentError
-from rmqalloc.documents._fields import FieldError
-from rmqalloc.documents._records import record
+from rmqalloc.documents.fields import FieldError
+from rmqalloc.documents.records import record
 from rmqalloc.errors import Error
 from rmqalloc.plans._gates import Gates
-from rmqalloc.plans._made_again import inputs_in, made_again
 from rmqalloc.plans._plan import SEMANTICS, Plan, plain_column
 from rmqalloc.plans._plan_files import PlanFile, read_plan_file
 from rmqalloc.plans._plan_inputs import PlanInputs
-from rmqalloc.plans._plan_writing import PlanError, canonical
 from rmqalloc.plans._replay_limits import check_size
 from rmqalloc.plans._signature import is_signed, read_key
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.plans.made_again import inputs_in, made_again
+from rmqalloc.plans.plan_writing import PlanError, canonical
 from rmqalloc.snapshot.files import read
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.text import message
+from rmqalloc.version import __version__
 
 _MOST_SHOWN = 20
 _MOST_LETTERS = 60

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rmqalloc._globs import literal
-from rmqalloc.documents._fields import ScenarioError
+from rmqalloc.documents.fields import ScenarioError
+from rmqalloc.globs import literal
 from rmqalloc.plans._unit_rows import UnitRow, UnitRows, rows_after
 from rmqalloc.scenarios import SetStrategy
-from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids
-from rmqalloc.strategies._by_name import class_of
+from rmqalloc.strategies.by_name import class_of
 
 Change = dict[str, Any]
 Back = dict[str, Any]

@@ -8,7 +8,6 @@ the table of process queues follow. Which release it behaves like is data: `rmqa
 
 import logging
 
-from rmqalloc.rebalance._allocation import Allocate, UnsortableError, sorted_allocate
 from rmqalloc.rebalance._client_factory import Intervals, MQClientFactory, MQClientManager
 from rmqalloc.rebalance._client_id import ClientIdentity
 from rmqalloc.rebalance._consumer import Consumer, ServiceState
@@ -19,12 +18,6 @@ from rmqalloc.rebalance._lite_pull_consumer import (
     RebalanceLitePull,
 )
 from rmqalloc.rebalance._offset_file import OffsetFileError
-from rmqalloc.rebalance._offset_store import (
-    LocalOffsetStore,
-    OffsetStore,
-    ReadOffsetType,
-    RemoteOffsetStore,
-)
 from rmqalloc.rebalance._orderly import OrderlyService
 from rmqalloc.rebalance._ports import (
     MessageQueueListener,
@@ -32,16 +25,23 @@ from rmqalloc.rebalance._ports import (
     RebalancingConsumer,
     Remoting,
 )
-from rmqalloc.rebalance._process_queue import PopProcessQueue, ProcessQueue
 from rmqalloc.rebalance._pull_consumer import PullConsumer, RebalancePull
 from rmqalloc.rebalance._push_consumer import PushConsumer, RebalancePush, SteadyPulls
-from rmqalloc.rebalance._queue_table import QueueTable
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance._requests import PopRequest, PullRequest, PullTask
 from rmqalloc.rebalance._routes import RouteTable, RouteViews, static_endpoints, subscribe_view
 from rmqalloc.rebalance._service import RebalanceService
 from rmqalloc.rebalance._system_clock import FixedRate, SystemClock
-from rmqalloc.remoting._clock import Clock, Timer
+from rmqalloc.rebalance.allocation import Allocate, UnsortableError, sorted_allocate
+from rmqalloc.rebalance.offset_store import (
+    LocalOffsetStore,
+    OffsetStore,
+    ReadOffsetType,
+    RemoteOffsetStore,
+)
+from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
+from rmqalloc.rebalance.queue_table import QueueTable
+from rmqalloc.remoting.clock import Clock, Timer
 
 # What fails in a pass is logged, as in Java; who does not ask for the log does not get it on the screen.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -11,14 +11,14 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from rmqalloc._defects import refuse_defect
+from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._allocation import Allocate, sorted_allocate
 from rmqalloc.rebalance._heartbeats import Heartbeats
 from rmqalloc.rebalance._ports import RebalancingConsumer, Remoting
 from rmqalloc.rebalance._routes import RouteTable, RouteViews
 from rmqalloc.rebalance._service import RebalanceService
 from rmqalloc.rebalance._system_clock import FixedRate
+from rmqalloc.rebalance.allocation import Allocate, sorted_allocate
 from rmqalloc.remoting import (
     DEFAULT_PROFILE,
     ClientError,
@@ -28,7 +28,7 @@ from rmqalloc.remoting import (
     QueueAssignment,
     ResponseError,
 )
-from rmqalloc.remoting._clock import Clock
+from rmqalloc.remoting.clock import Clock
 
 if TYPE_CHECKING:
     pass
@@ -345,7 +345,7 @@ class MQClientManager:
     random : random.Random, optional
         Chooses the brokers to ask; seed it for runs that repeat.
     allocate : Allocate
-        How strategies are asked; see `rmqalloc.rebalance._allocation`.
+        How strategies are asked; see `rmqalloc.rebalance.allocation`.
     views : RouteViews, optional
         Shared with other managers, it makes the view of a route once for all of them.
     intervals : Intervals

@@ -10,15 +10,14 @@ from collections.abc import Set as AbstractSet
 from enum import Enum
 from typing import TypedDict
 
-from rmqalloc._text import message
 from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientFactory, MQClientManager
 from rmqalloc.rebalance._client_id import ClientIdentity, is_blank
 from rmqalloc.rebalance._first_offset import DEFAULT_LOOK_BACK, format_timestamp
-from rmqalloc.rebalance._offset_store import LocalOffsetStore, OffsetStore, RemoteOffsetStore
 from rmqalloc.rebalance._ports import MessageQueueListener
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, RemoteOffsetStore
 from rmqalloc.remoting import (
     ClientError,
     ConsumeFromWhere,
@@ -28,6 +27,7 @@ from rmqalloc.remoting import (
     SubscriptionData,
 )
 from rmqalloc.strategies import Averagely, Strategy
+from rmqalloc.text import message
 
 DEFAULT_CONSUMER_GROUP = "DEFAULT_CONSUMER"
 _GROUP = re.compile(r"[%|a-zA-Z0-9_-]+")

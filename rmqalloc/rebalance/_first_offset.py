@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import ConsumeFromWhere
-from rmqalloc.remoting._bodies import RETRY_PREFIX
+from rmqalloc.remoting.bodies import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance._client_factory import MQClientFactory

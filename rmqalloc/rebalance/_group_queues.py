@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
-from rmqalloc._defects import refuse_defect
+from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._process_queue import PopProcessQueue, ProcessQueue
-from rmqalloc.rebalance._queue_table import QueueTable
 from rmqalloc.rebalance._requests import PopRequest, PullRequest
+from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
+from rmqalloc.rebalance.queue_table import QueueTable
 from rmqalloc.remoting import ClientError, ConsumeType, MessageModel, SubscriptionData
 from rmqalloc.strategies import Strategy
 

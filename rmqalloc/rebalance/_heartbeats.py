@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from zlib import crc32
 
-from rmqalloc._defects import refuse_defect
+from rmqalloc.defects import refuse_defect
 from rmqalloc.rebalance._ports import Remoting
 from rmqalloc.remoting import HeartbeatData
 

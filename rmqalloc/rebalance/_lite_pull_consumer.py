@@ -13,18 +13,18 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, ServiceState, Settings
 from rmqalloc.rebalance._first_offset import offset_without_history
-from rmqalloc.rebalance._offset_store import ReadOffsetType
 from rmqalloc.rebalance._ports import MessageQueueListener
-from rmqalloc.rebalance._process_queue import ProcessQueue
 from rmqalloc.rebalance._pull_consumer import RebalancePull
 from rmqalloc.rebalance._requests import PullTask
+from rmqalloc.rebalance.offset_store import ReadOffsetType
+from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import (
     ClientError,
     ConsumeFromWhere,
     MessageModel,
     SubscriptionData,
 )
-from rmqalloc.remoting._clock import Clock
+from rmqalloc.remoting.clock import Clock
 
 if TYPE_CHECKING:
     pass

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Set as AbstractSet
 
-from rmqalloc._defects import refuse_defect
+from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._allocation import UnsortableError
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._table_update import update_process_queue_table
+from rmqalloc.rebalance.allocation import UnsortableError
 from rmqalloc.remoting import MessageModel
-from rmqalloc.remoting._bodies import RETRY_PREFIX
+from rmqalloc.remoting.bodies import RETRY_PREFIX
 
 log = logging.getLogger(__name__)
 

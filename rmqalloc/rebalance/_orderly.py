@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._process_queue import ProcessQueue
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance._system_clock import FixedRate
+from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import MessageModel
 
 RETRY_LOCK_DELAY = 10

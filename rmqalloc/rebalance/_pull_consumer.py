@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Unpack
 
-from rmqalloc._defects import refuse_defect
+from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, Settings
-from rmqalloc.rebalance._process_queue import ProcessQueue
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import ConsumeType, SubscriptionData
 
 if TYPE_CHECKING:

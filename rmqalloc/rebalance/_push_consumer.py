@@ -8,17 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
-from rmqalloc._defects import refuse_defect
+from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, ServiceState, Settings
 from rmqalloc.rebalance._first_offset import offset_without_history, parse_timestamp
-from rmqalloc.rebalance._offset_store import ReadOffsetType
 from rmqalloc.rebalance._orderly import OrderlyService
 from rmqalloc.rebalance._ports import PullDispatcher
-from rmqalloc.rebalance._process_queue import ProcessQueue
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance._requests import INIT_FROM_MAX, INIT_FROM_MIN, PopRequest, PullRequest
+from rmqalloc.rebalance.offset_store import ReadOffsetType
+from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import (
     ClientError,
     ConsumeFromWhere,
@@ -26,7 +26,7 @@ from rmqalloc.remoting import (
     MessageModel,
     ResponseCode,
 )
-from rmqalloc.remoting._bodies import RETRY_PREFIX
+from rmqalloc.remoting.bodies import RETRY_PREFIX
 
 if TYPE_CHECKING:
     pass

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._process_queue import PopProcessQueue, ProcessQueue
+from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
 
 INIT_FROM_MIN = 0
 INIT_FROM_MAX = 1

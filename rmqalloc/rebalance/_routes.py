@@ -6,7 +6,7 @@ from random import Random
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import BrokerData, TopicRouteData
-from rmqalloc.remoting._bodies import (
+from rmqalloc.remoting.bodies import (
     GLOBAL_SCOPE,
     LOGICAL_BROKER_PREFIX,
     MASTER_ID,

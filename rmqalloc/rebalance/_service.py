@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from rmqalloc.remoting import Profile
-from rmqalloc.remoting._clock import Clock, Timer
+from rmqalloc.remoting.clock import Clock, Timer
 
 WAIT_INTERVAL = 20_000
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
-from rmqalloc._defects import refuse_defect
-from rmqalloc.remoting._clock import Clock, Timer
+from rmqalloc.defects import refuse_defect
+from rmqalloc.remoting.clock import Clock, Timer
 
 Result = TypeVar("Result")
 

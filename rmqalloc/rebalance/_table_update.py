@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterator
 
-from rmqalloc._defects import refuse_defect
+from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
-from rmqalloc.rebalance._process_queue import PopProcessQueue
-from rmqalloc.rebalance._queue_table import AnyProcessQueue, QueueTable
 from rmqalloc.rebalance._requests import PopRequest, PullRequest
+from rmqalloc.rebalance.process_queue import PopProcessQueue
+from rmqalloc.rebalance.queue_table import AnyProcessQueue, QueueTable
 from rmqalloc.remoting import ConsumeType
 
 log = logging.getLogger(__name__)

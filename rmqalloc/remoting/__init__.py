@@ -4,7 +4,15 @@ Bodies (routes, heartbeats, assignments) and codes are what clients, brokers and
 there is a network between them; frames, connections and credentials carry them over one.
 """
 
-from rmqalloc.remoting._bodies import (
+from rmqalloc.remoting._releases import DEFAULT_PROFILE, PROFILES, Profile
+from rmqalloc.remoting._response_codes import (
+    ClientError,
+    RemotingError,
+    ResponseCode,
+    ResponseError,
+    one_line,
+)
+from rmqalloc.remoting.bodies import (
     BrokerData,
     ConsumeFromWhere,
     ConsumerData,
@@ -18,14 +26,6 @@ from rmqalloc.remoting._bodies import (
     SubscriptionData,
     TopicQueueMappingInfo,
     TopicRouteData,
-)
-from rmqalloc.remoting._releases import DEFAULT_PROFILE, PROFILES, Profile
-from rmqalloc.remoting._response_codes import (
-    ClientError,
-    RemotingError,
-    ResponseCode,
-    ResponseError,
-    one_line,
 )
 
 __all__ = [

@@ -17,10 +17,10 @@ from rmqalloc.remoting import (
     _frame as frame,
 )
 from rmqalloc.remoting import (
-    _read_codes as read_codes,
+    read_codes as read_codes,
 )
-from rmqalloc.remoting._address import host_and_port
-from rmqalloc.remoting._credentials import Credentials
+from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.credentials import Credentials
 
 
 class SilentError(RemotingError):

@@ -2,8 +2,8 @@
 
 from enum import IntEnum
 
-from rmqalloc._text import shortened
 from rmqalloc.errors import Error
+from rmqalloc.text import shortened
 
 _LONGEST = 1000  # characters of a message: what a server says of itself comes from the network
 

@@ -3,8 +3,8 @@
 Nothing is computed here. `write_table` writes any table, `report` a plan as one page, `write_findings` an audit.
 """
 
-from rmqalloc.report._formats import OUTPUTS, write_table
-from rmqalloc.report._sarif import sarif, write_findings
+from rmqalloc.report.formats import OUTPUTS, write_table
 from rmqalloc.report.html import report
+from rmqalloc.report.sarif_log import sarif, write_findings
 
 __all__ = ["OUTPUTS", "report", "sarif", "write_findings", "write_table"]

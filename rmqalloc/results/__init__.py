@@ -6,6 +6,6 @@
     Tables as aligned text; text that is safe in HTML.
 """
 
-from rmqalloc.results._table_result import TableResult, drawn
+from rmqalloc.results.table_result import TableResult, drawn
 
 __all__ = ["TableResult", "drawn"]

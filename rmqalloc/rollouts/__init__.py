@@ -17,7 +17,7 @@ So every step has a worst moment, at which most queues are unowned or double-own
 
 from rmqalloc.rollouts._batch_budget import BudgetedBatches
 from rmqalloc.rollouts._kinds import rollout
-from rmqalloc.rollouts._rollout import Rollout
-from rmqalloc.rollouts._rollout_gates import violated_gates
+from rmqalloc.rollouts.rollout_gates import violated_gates
+from rmqalloc.rollouts.rollout_result import Rollout
 
 __all__ = ["BudgetedBatches", "Rollout", "rollout", "violated_gates"]

@@ -16,12 +16,12 @@ import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.results import TableResult
-from rmqalloc.results._table_result import checked_top
-from rmqalloc.results._terminal import terminal_table
-from rmqalloc.rollouts._restart import restart
-from rmqalloc.rollouts._rollout import with_bounds
-from rmqalloc.rollouts._schedule import InapplicableError
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.terminal import terminal_table
+from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.rollout_result import with_bounds
+from rmqalloc.rollouts.schedule import InapplicableError
+from rmqalloc.snapshot.snapshot import Snapshot
 
 BUDGET_SCHEMA = pa.schema(
     [

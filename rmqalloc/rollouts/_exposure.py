@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.fleet._columns import Offsets, offsets_of, ranges
+from rmqalloc.fleet.columns import Offsets, offsets_of, ranges
 from rmqalloc.rollouts._replay import Positions, Replay
-from rmqalloc.rollouts._schedule import Mask
-from rmqalloc.transitions._handovers import Handovers
-from rmqalloc.transitions._open_queues import Open, open_queues
-from rmqalloc.transitions._several_readers import ReadersOfStep, correct_row
+from rmqalloc.rollouts.schedule import Mask
+from rmqalloc.transitions.handovers import Handovers
+from rmqalloc.transitions.open_queues import Open, open_queues
+from rmqalloc.transitions.several_readers import ReadersOfStep, correct_row
 
 Columns = dict[str, NDArray[Any]]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rmqalloc.rollouts._batch_budget import within_budget
 from rmqalloc.rollouts._maintain import maintain_broker
-from rmqalloc.rollouts._resize import resize_queues
-from rmqalloc.rollouts._restart import restart as restart_clients
 from rmqalloc.rollouts._subscribe import change_subscription
-from rmqalloc.rollouts._switch import change_strategy
+from rmqalloc.rollouts.resize import resize_queues
+from rmqalloc.rollouts.restart import restart as restart_clients
+from rmqalloc.rollouts.switch import change_strategy
 
 __all__ = ["rollout"]
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.rollouts._planned_groups import planned_groups_of
-from rmqalloc.rollouts._replay_groups import play_schedules
-from rmqalloc.rollouts._rollout import Rollout
-from rmqalloc.rollouts._schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
-from rmqalloc.scenarios._patterns import matcher
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.replay_groups import play_schedules
+from rmqalloc.rollouts.rollout_result import Rollout
+from rmqalloc.rollouts.schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.snapshot.snapshot import Snapshot
 
 
 def maintain_broker(

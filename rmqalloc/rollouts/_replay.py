@@ -19,17 +19,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.evaluation._assigner import Assigner
+from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._checked_columns import replaced
-from rmqalloc.fleet._columns import Index, Offsets, Strings, list_positions, offsets_of, ranges
-from rmqalloc.fleet._lists import QueueLists
-from rmqalloc.rollouts._planned_groups import PlannedGroups
-from rmqalloc.rollouts._schedule import Mask, Schedule, everyone
-from rmqalloc.scenarios._lazy_strings import Derived, DistinctLists
-from rmqalloc.scenarios._subfleet import Rules
+from rmqalloc.fleet.checked_columns import replaced
+from rmqalloc.fleet.columns import Index, Offsets, Strings, list_positions, offsets_of, ranges
+from rmqalloc.fleet.lists import QueueLists
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.schedule import Mask, Schedule, everyone
+from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
+from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.strategies import Strategy
-from rmqalloc.transitions._hearing import Hearing
+from rmqalloc.transitions.hearing import Hearing
 
 Positions = NDArray[np.int64]
 

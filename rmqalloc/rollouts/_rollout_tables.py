@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.fleet._arrow import text_array
-from rmqalloc.fleet._columns import Offsets, offsets_of, ranges
+from rmqalloc.fleet.arrow import text_array
+from rmqalloc.fleet.columns import Offsets, offsets_of, ranges
 from rmqalloc.rollouts._exposure import exposures, step_pairs
-from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.rollouts._replay import Positions, Replay
-from rmqalloc.rollouts._rollout import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
-from rmqalloc.rollouts._schedule import Mask, Schedule
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.rollout_result import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
+from rmqalloc.rollouts.schedule import Mask, Schedule
 
 Columns = dict[str, NDArray[Any]]
 

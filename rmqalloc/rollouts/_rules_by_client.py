@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rmqalloc.evidence._method import Method
-from rmqalloc.evidence._other_dialects import as_set
-from rmqalloc.rollouts._schedule import ClientKind, ClientView, GroupAtStart, Mask, Moment, Schedule
+from rmqalloc.evidence.method import Method
+from rmqalloc.evidence.other_dialects import as_set
+from rmqalloc.rollouts.schedule import ClientKind, ClientView, GroupAtStart, Mask, Moment, Schedule
 from rmqalloc.strategies import Strategy
-from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies.by_name import rule
 
 
 class RulesByClient:
@@ -32,7 +32,7 @@ class RulesByClient:
 
     Examples
     --------
-    >>> from rmqalloc.evidence._other_dialects import method_set
+    >>> from rmqalloc.evidence.other_dialects import method_set
     >>> rules = RulesByClient([method_set("CONSISTENT_HASH", None)])
     >>> [rules.number(1, ClientKind(one)) for one in ("java", "go", "cpp", "go")], [s.dialect for s in rules.table]
     ([1, 2, 3, 2], ['java', 'go', 'java'])

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rmqalloc._globs import literal
-from rmqalloc._text import counted
 from rmqalloc.errors import ArgumentError
-from rmqalloc.rollouts._planned_groups import planned_groups_of
-from rmqalloc.rollouts._replay_groups import none_left, play_schedules
-from rmqalloc.rollouts._rollout import Rollout
-from rmqalloc.rollouts._schedule import (
+from rmqalloc.globs import literal
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.replay_groups import none_left, play_schedules
+from rmqalloc.rollouts.rollout_result import Rollout
+from rmqalloc.rollouts.schedule import (
     ClientView,
     GroupAtStart,
     Moment,
@@ -20,8 +19,9 @@ from rmqalloc.rollouts._schedule import (
     everyone,
     turns_of,
 )
-from rmqalloc.scenarios._patterns import matcher
-from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.text import counted
 
 
 def change_subscription(

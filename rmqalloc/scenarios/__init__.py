@@ -8,9 +8,9 @@
     A scenario done to a whole fleet.
 """
 
-from rmqalloc.documents._fields import ScenarioError
-from rmqalloc.scenarios._apply import apply, ordered
-from rmqalloc.scenarios._changes import (
+from rmqalloc.documents.fields import ScenarioError
+from rmqalloc.scenarios.applied_changes import apply, ordered
+from rmqalloc.scenarios.changes import (
     CURRENT,
     AddBroker,
     AddClients,
@@ -23,8 +23,8 @@ from rmqalloc.scenarios._changes import (
     SetStrategy,
     SetVirtualNodes,
 )
-from rmqalloc.scenarios._scenario_files import read_scenarios, scenarios_of, scenarios_schema, to_data
-from rmqalloc.scenarios._subfleet import Changed, Rules
+from rmqalloc.scenarios.scenario_files import read_scenarios, scenarios_of, scenarios_schema, to_data
+from rmqalloc.scenarios.subfleet import Changed, Rules
 
 __all__ = [
     "CURRENT",

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._globs import literal
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._bounds import unit_sizes
-from rmqalloc.fleet._columns import Index, Strings, offsets_of, ranges
-from rmqalloc.fleet._lists import QueueLists
-from rmqalloc.scenarios._patterns import are_retry, matches, matches_topics
+from rmqalloc.fleet.bounds import unit_sizes
+from rmqalloc.fleet.columns import Index, Strings, offsets_of, ranges
+from rmqalloc.fleet.lists import QueueLists
+from rmqalloc.globs import literal
+from rmqalloc.scenarios.patterns import are_retry, matches, matches_topics
 
 Mask = NDArray[np.bool_]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from rmqalloc.documents._fields import ScenarioError
+from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.remoting import ResponseError
-from rmqalloc.remoting._bodies import PERM_READ, PERM_WRITE
+from rmqalloc.remoting.bodies import PERM_READ, PERM_WRITE
 from rmqalloc.simulation._cluster import Cluster
 from rmqalloc.simulation._events import (
     ChangeTopic,

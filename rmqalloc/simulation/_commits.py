@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._offset_store import RemoteOffsetStore
-from rmqalloc.rebalance._queue_table import QueueTable
+from rmqalloc.rebalance.offset_store import RemoteOffsetStore
+from rmqalloc.rebalance.queue_table import QueueTable
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance import MQClientFactory

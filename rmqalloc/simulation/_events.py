@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from reprlib import repr as shown
 from typing import Any
 
-from rmqalloc.documents._fields import (
+from rmqalloc.documents.fields import (
     MAX_READ_QUEUE_NUMS,
     Duration,
     FieldError,
@@ -19,12 +19,12 @@ from rmqalloc.documents._fields import (
     Truth,
     Whole,
 )
-from rmqalloc.documents._records import Checked, described, needed, optional
+from rmqalloc.documents.records import Checked, described, needed, optional
 from rmqalloc.errors import Error
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
-from rmqalloc.strategies._by_name import is_plain, plain_strategies
-from rmqalloc.strategies._spelled import with_params
+from rmqalloc.strategies.by_name import is_plain, plain_strategies
+from rmqalloc.strategies.spelled import with_params
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager, PushConsumer, Remoting, RouteViews
-from rmqalloc.rebalance._allocation import Allocate
+from rmqalloc.rebalance.allocation import Allocate
 from rmqalloc.remoting import Profile
 from rmqalloc.simulation._commits import SimulatedOffsetStore
 from rmqalloc.simulation._network import ClientRemoting, Network

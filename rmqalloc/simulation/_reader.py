@@ -8,7 +8,7 @@ from random import Random
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import PopRequest, PullRequest, PushConsumer
-from rmqalloc.rebalance._process_queue import LOCK_MAX_LIVE
+from rmqalloc.rebalance.process_queue import LOCK_MAX_LIVE
 from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._read_group import ReadGroup
 from rmqalloc.simulation._timeline import OPEN

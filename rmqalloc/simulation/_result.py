@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._text import counted
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.simulation._timeline import Spans
 from rmqalloc.store import replaced_directory, write_file
+from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

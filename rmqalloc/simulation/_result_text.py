@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
-from rmqalloc._text import printable
 from rmqalloc.results import drawn
-from rmqalloc.results._terminal import text_table
+from rmqalloc.results.terminal import text_table
 from rmqalloc.simulation._result import Result
 from rmqalloc.simulation._timeline_text import text_timeline
+from rmqalloc.text import printable
 
 MOST_ROWS = 40
 _EVENT_HEADER = (

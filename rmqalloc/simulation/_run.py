@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmqalloc._defects import all_is_ours
-from rmqalloc.documents._fields import ScenarioError
-from rmqalloc.documents._read_budget import no_collection
+from rmqalloc.defects import all_is_ours
+from rmqalloc.documents.fields import ScenarioError
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.errors import ArgumentError
 from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation._actions import perform

@@ -9,8 +9,8 @@ from reprlib import repr as shown
 from typing import Any
 
 from rmqalloc.documents import read_document
-from rmqalloc.documents._fields import Milliseconds, ScenarioError
-from rmqalloc.documents._records import document_schema
+from rmqalloc.documents.fields import Milliseconds, ScenarioError
+from rmqalloc.documents.records import document_schema
 from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation._events import Join, Partition
 from rmqalloc.simulation._script_parts import ScriptFields

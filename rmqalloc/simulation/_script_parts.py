@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmqalloc.documents._fields import (
+from rmqalloc.documents.fields import (
     MAX_READ_QUEUE_NUMS,
     Duration,
     Members,
@@ -18,7 +18,7 @@ from rmqalloc.documents._fields import (
     Truth,
     Whole,
 )
-from rmqalloc.documents._records import Checked, Part, list_of, needed, optional
+from rmqalloc.documents.records import Checked, Part, list_of, needed, optional
 from rmqalloc.remoting import DEFAULT_PROFILE, PROFILES
 from rmqalloc.simulation._events import SPELLING, Event, Events, StrategyText, WithStrategy
 from rmqalloc.simulation._settings import MODES, SHARE, BrokerSettings, GroupSettings

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from rmqalloc.broker import Broker, RequestMode
-from rmqalloc.documents._fields import (
+from rmqalloc.documents.fields import (
     Duration,
     Milliseconds,
     ScenarioError,
@@ -16,7 +16,7 @@ from rmqalloc.documents._fields import (
     Truth,
     Whole,
 )
-from rmqalloc.documents._records import Checked, needed, optional
+from rmqalloc.documents.records import Checked, needed, optional
 from rmqalloc.remoting import MessageRequestMode, Profile
 
 MODES = tuple(mode.name for mode in MessageRequestMode)

@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 from reprlib import repr as shown
 from typing import Any, NoReturn
 
-from rmqalloc.documents._fields import Milliseconds, ScenarioError
+from rmqalloc.documents.fields import Milliseconds, ScenarioError
 from rmqalloc.simulation._events import (
     ChangeTopic,
     Crash,

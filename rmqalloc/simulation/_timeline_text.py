@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._text import printable
 from rmqalloc.simulation._result import Ownership, Result
 from rmqalloc.simulation._timeline import Spans
+from rmqalloc.text import printable
 
 COLUMNS = 96
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -16,8 +16,8 @@
     Directories of Parquet files that are replaced as a whole or not at all.
 """
 
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import (
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import (
     Broker,
     Client,
     Filter,

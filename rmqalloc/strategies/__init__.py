@@ -13,24 +13,24 @@ from typing import Any, Literal, TypeVar, overload
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.model import Queue
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
-from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
 from rmqalloc.strategies._canary import Canary
 from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
-from rmqalloc.strategies._config import Config, ConfigByClient
-from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
 from rmqalloc.strategies._consistent_hash_bounded import ConsistentHashBounded
-from rmqalloc.strategies._dialects import JAVA, dialect_named
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._machine_room_nearby_pooled import MachineRoomNearbyPooled
 from rmqalloc.strategies._names import divided, split, unknown
-from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies._ordinal import Ordinal
 from rmqalloc.strategies._pop import FleetShares, Pop
 from rmqalloc.strategies._rotated import Rotated
 from rmqalloc.strategies._stable import Stable
 from rmqalloc.strategies._sticky import Sticky
 from rmqalloc.strategies._weighted import Weighted
+from rmqalloc.strategies.base import ExclusiveStrategy, SharingStrategy, Strategy
+from rmqalloc.strategies.config import Config, ConfigByClient
+from rmqalloc.strategies.consistent_hash import ConsistentHash, HashFunction
+from rmqalloc.strategies.dialects import JAVA, dialect_named
+from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "AVG": Averagely,

@@ -10,12 +10,12 @@ import numpy as np
 
 from rmqalloc._engine import split
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets
+from rmqalloc.fleet.columns import Index, Offsets
 from rmqalloc.model import MessageQueue, Queue, queue_fields
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners, position_of
-from rmqalloc.strategies._formula import INTEGERS, Arithmetic, Formula
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners, position_of
+from rmqalloc.strategies.formula import INTEGERS, Arithmetic, Formula
 
 KEPT_QUEUES = 1024  # queues of a group whose owners are worth keeping
 LEAST_QUEUES = 1 << 22  # queues that are worth a thread: half a millisecond and more, most of it waiting for memory

@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._globs import glob
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import distinct_strings, lengths_of, list_positions, offsets_of, repeats_of
-from rmqalloc.fleet._lists import ClientLists
+from rmqalloc.fleet.columns import distinct_strings, lengths_of, list_positions, offsets_of, repeats_of
+from rmqalloc.fleet.lists import ClientLists
+from rmqalloc.globs import glob
 from rmqalloc.model import joined, queue_fields
-from rmqalloc.strategies._base import Inner, Strategy
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
-from rmqalloc.strategies._parameters import Parameter, decimal_units
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies.base import Inner, Strategy
+from rmqalloc.strategies.parameters import Parameter, decimal_units
 
 Mask = NDArray[np.bool_]
 

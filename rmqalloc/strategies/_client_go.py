@@ -15,14 +15,14 @@ import numpy as np
 from rmqalloc._engine import crc32, split
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import list_positions, offsets_of, ranges
+from rmqalloc.fleet.columns import list_positions, offsets_of, ranges
 from rmqalloc.model import queue_fields
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners, Strategy, as_of_now
-from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash, Ring
-from rmqalloc.strategies._hashing import STEP, Hashes, Pieces, RingJob
 from rmqalloc.strategies._machine_room import MachineRoom, of_queues
 from rmqalloc.strategies._parallel import in_threads
 from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners, Strategy, as_of_now
+from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash, Ring
+from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob
 
 # Points per client that one call of the kernel makes, and the rows of its scratch.
 _NODES, _LENGTHS = 1 << 12, 65

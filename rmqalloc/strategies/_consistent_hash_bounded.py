@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import ring, split
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets, distinct, lengths_of, offsets_of, order_keys, ranges
-from rmqalloc.fleet._fleet import units_alone
-from rmqalloc.fleet._lists import ClientLists, places_of
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners, fresh_owners
-from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash
-from rmqalloc.strategies._hashing import BLOCK, LEAST_HASHES, Hashes, md5_queues
+from rmqalloc.fleet.columns import Index, Offsets, distinct, lengths_of, offsets_of, order_keys, ranges
+from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.fleet.lists import ClientLists, places_of
 from rmqalloc.strategies._parallel import even_cuts, in_threads
-from rmqalloc.strategies._parameters import Parameter, decimal_units
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners, fresh_owners
+from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash
+from rmqalloc.strategies.hashing import BLOCK, LEAST_HASHES, Hashes, md5_queues
+from rmqalloc.strategies.parameters import Parameter, decimal_units
 
 DEFAULT_LOAD_FACTOR = Decimal("1.25")
 MOST_PERCENT = 10**8

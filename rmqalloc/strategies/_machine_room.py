@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from rmqalloc._engine import split
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import offsets_of
+from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.model import queue_fields
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners
-from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners
+from rmqalloc.strategies.parameters import Parameter
 
 NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues are consumed"
 

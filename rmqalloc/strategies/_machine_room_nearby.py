@@ -9,12 +9,15 @@ import numpy as np
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, RoomsUnknownError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._checked_columns import replaced
-from rmqalloc.fleet._columns import Index, Offsets, Strings, among, distinct_strings
-from rmqalloc.fleet._fleet import units_alone
-from rmqalloc.fleet._groups import check_client_ids
+from rmqalloc.fleet.checked_columns import replaced
+from rmqalloc.fleet.columns import Index, Offsets, Strings, among, distinct_strings
+from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
-from rmqalloc.strategies._base import (
+from rmqalloc.strategies._parts import Parts
+from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies._room_parts import split_by_room
+from rmqalloc.strategies.base import (
     DecidedBy,
     ExclusiveStrategy,
     Inner,
@@ -27,11 +30,8 @@ from rmqalloc.strategies._base import (
     fresh_owners,
     position_of,
 )
-from rmqalloc.strategies._ordering import sort_client_ids, sort_queues, utf16
-from rmqalloc.strategies._parameters import Parameter
-from rmqalloc.strategies._parts import Parts
-from rmqalloc.strategies._reasons import Queues, Reasons
-from rmqalloc.strategies._room_parts import split_by_room
+from rmqalloc.strategies.ordering import sort_client_ids, sort_queues, utf16
+from rmqalloc.strategies.parameters import Parameter
 
 BrokerRoom = Callable[[Any], str | None] | Mapping[str, str]
 ClientRoom = Callable[[str], str | None] | Mapping[str, str]

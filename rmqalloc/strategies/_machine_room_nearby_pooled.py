@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import split
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets, lengths_of, list_positions, ranges
-from rmqalloc.fleet._fleet import units_alone
+from rmqalloc.fleet.columns import Index, Offsets, lengths_of, list_positions, ranges
+from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.model import joined
-from rmqalloc.strategies._base import Inner, Owners, Strategy, fresh_owners
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies._room_parts import split_by_room
+from rmqalloc.strategies.base import Inner, Owners, Strategy, fresh_owners
 
 Mask = NDArray[np.bool_]
 

@@ -11,9 +11,9 @@ import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rmqalloc._text import did_you_mean
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
-from rmqalloc.strategies._base import Strategy
+from rmqalloc.strategies.base import Strategy
+from rmqalloc.text import did_you_mean
 
 Registry = Mapping[str, type[Strategy]]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import names
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 
 Numbers = NDArray[np.uint64]

@@ -10,8 +10,7 @@ import numpy as np
 from rmqalloc._engine import names, slots
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, longest_of, utf8_of
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.fleet.columns import Index, longest_of, utf8_of
 from rmqalloc.strategies._numbers import (
     Kernel,
     MakeKernel,
@@ -23,8 +22,9 @@ from rmqalloc.strategies._numbers import (
     vacate,
 )
 from rmqalloc.strategies._ordinal_tables import tables
-from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.strategies.parameters import Parameter
 
 DEFAULT_PATTERN = "-#"
 """Where the slot stands in an instance name: at its end, after a dash."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.fleet._columns import Index, Offsets, offsets_of
+from rmqalloc.fleet.columns import Index, Offsets, offsets_of
 
 EVEN = 60
 DIGITS = 6

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import among
-from rmqalloc.fleet._fleet import units_alone
+from rmqalloc.fleet.columns import among
+from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.model import Assignment, joined, queue_fields
 from rmqalloc.strategies._averagely import Averagely
-from rmqalloc.strategies._base import ExclusiveStrategy, Inner, Owners, Strategy, WrappingStrategy, fresh_owners
-from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._parts import Parts
+from rmqalloc.strategies.base import ExclusiveStrategy, Inner, Owners, Strategy, WrappingStrategy, fresh_owners
+from rmqalloc.strategies.parameters import Parameter
 
 Places = NDArray[np.int64]
 

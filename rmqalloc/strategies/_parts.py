@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets
+from rmqalloc.fleet.columns import Index, Offsets
 
 
 class Parts(NamedTuple):

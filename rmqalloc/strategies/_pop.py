@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet, FleetError
-from rmqalloc.fleet._columns import offsets_of, order_keys, ranges
-from rmqalloc.fleet._fleet import units_alone
-from rmqalloc.fleet._groups import check_client_ids
-from rmqalloc.fleet._unit_errors import check_on_error
+from rmqalloc.fleet.columns import offsets_of, order_keys, ranges
+from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.fleet.groups import check_client_ids
+from rmqalloc.fleet.unit_errors import check_on_error
 from rmqalloc.model import MessageQueue, Queue, SharedAssignment, queue_fields
-from rmqalloc.strategies._base import (
+from rmqalloc.strategies.base import (
     NO_CLIENTS,
     NO_CURRENT,
     NO_QUEUES,
@@ -28,9 +28,9 @@ from rmqalloc.strategies._base import (
     as_of_now,
     position_of,
 )
-from rmqalloc.strategies._config import Config
-from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
-from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies.config import Config
+from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
+from rmqalloc.strategies.parameters import Parameter
 
 Listed = TypeVar("Listed")  # a queue of a list of CONFIG
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._checked_columns import replaced
-from rmqalloc.fleet._columns import (
+from rmqalloc.fleet.checked_columns import replaced
+from rmqalloc.fleet.columns import (
     Index,
     Offsets,
     list_positions,
@@ -17,7 +17,7 @@ from rmqalloc.fleet._columns import (
     order_keys,
     ranges,
 )
-from rmqalloc.fleet._lists import ClientLists
+from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.strategies._parts import Parts
 
 

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._checked_columns import replaced
-from rmqalloc.fleet._columns import Index, Strings, lengths_of, list_positions, offsets_of, ranges
-from rmqalloc.strategies._base import DecidedBy, Inner, Strategy
+from rmqalloc.fleet.checked_columns import replaced
+from rmqalloc.fleet.columns import Index, Strings, lengths_of, list_positions, offsets_of, ranges
 from rmqalloc.strategies._numbers import Numbers, java_hashes, mix64, topic_hashes
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies.base import DecidedBy, Inner, Strategy
 
 BY_POSITION: DecidedBy = "positions"
 

@@ -9,11 +9,11 @@ import numpy as np
 from rmqalloc._engine import names, preferences, split
 from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets, Strings
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.fleet.columns import Index, Offsets, Strings
 from rmqalloc.strategies._numbers import Halves, Kernel, by_unit, queue_halves, vacate
-from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.strategies.parameters import Parameter
 
 
 class Stable(ExclusiveStrategy):

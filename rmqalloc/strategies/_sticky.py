@@ -11,9 +11,9 @@ import numpy as np
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import joined, queue_fields
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners
-from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners
+from rmqalloc.strategies.parameters import Parameter
 
 _Key = tuple[str, str, int]
 

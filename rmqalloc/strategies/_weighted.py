@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from rmqalloc._engine import weigh
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import distinct_strings, list_positions, order_keys, ranges
+from rmqalloc.fleet.columns import distinct_strings, list_positions, order_keys, ranges
 from rmqalloc.model import joined
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners
 from rmqalloc.strategies._parallel import even_cuts, in_threads
-from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners
+from rmqalloc.strategies.parameters import Parameter
 
 MOST = 2**31 - 1
 IMPROVED = 64  # queues of a unit up to which moves and swaps are tried; with more the first pass is even enough

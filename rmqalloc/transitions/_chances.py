@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.transitions._hearing import Hearing
+from rmqalloc.transitions.hearing import Hearing
 
 Counts = NDArray[np.int64]
 Figures = NDArray[np.float64]

@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.fleet._columns import list_positions, offsets_of, ranges
+from rmqalloc.fleet.columns import list_positions, offsets_of, ranges
 
 Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -2,7 +2,7 @@
 
 import sys
 
-from spark_udfs.job._command import main
+from spark_udfs.job.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation._parquet_plan import plan_writer, refuse_table
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.evaluation._quarantine import plan_and_quarantine
-from rmqalloc.evaluation._totals import ByScenario, Totals, added, totals_of
-from rmqalloc.evaluation._worst import Ranking, worst_columns, worst_of
-from spark_udfs._map_in_arrow import Batches, refuse_schema
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.parquet_plan import plan_writer, refuse_table
+from rmqalloc.evaluation.quarantine import plan_and_quarantine
+from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of
+from rmqalloc.evaluation.worst import Ranking, worst_columns, worst_of
 from spark_udfs.job._manifests import QUARANTINE, WORST, Run, bucket_name, data_folder
-from spark_udfs.job._published import ArrowFiles
 from spark_udfs.job._stores import Store
+from spark_udfs.job.published import ArrowFiles
+from spark_udfs.map_in_arrow import Batches, refuse_schema
 
 BUCKETS = 64
 """Buckets of a source with at least as many row groups."""
@@ -264,7 +264,7 @@ class RankRows:
     spec : PlanSpec
         What was planned.
     n : int
-        As `rmqalloc.evaluation._worst.worst_of`.
+        As `rmqalloc.evaluation.worst.worst_of`.
     """
 
     def __init__(self, spec: PlanSpec, n: int) -> None:
@@ -284,7 +284,7 @@ class RankBuckets:
     spec : PlanSpec
         What was planned.
     n : int
-        As `rmqalloc.evaluation._worst.worst_of`.
+        As `rmqalloc.evaluation.worst.worst_of`.
     files : sequence of sequence of str
         Paths of the files of every bucket.
     """

@@ -9,14 +9,14 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.evaluation._quarantine import REASON
-from rmqalloc.evaluation._totals import SUMS, ByScenario, Totals
-from rmqalloc.evaluation._worst import Worst, merged, worst_columns
-from spark_udfs._map_in_arrow import PlanBatches, QuarantineBatches
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.quarantine import REASON
+from rmqalloc.evaluation.totals import SUMS, ByScenario, Totals
+from rmqalloc.evaluation.worst import Worst, merged, worst_columns
 from spark_udfs.job._by_file import RankRows, record_of
 from spark_udfs.job._manifests import PublishError
 from spark_udfs.job._sources import content, literally, parsed
+from spark_udfs.map_in_arrow import PlanBatches, QuarantineBatches
 from spark_udfs.transforms import mapped
 
 
@@ -75,7 +75,7 @@ def _sums(seen: dict[str, Any]) -> dict[str, str]:
 
 
 def quarantine(units: DataFrame, spec: PlanSpec) -> DataFrame:
-    """Bad rows with all their columns, as `rmqalloc.evaluation._quarantine.plan_and_quarantine`."""
+    """Bad rows with all their columns, as `rmqalloc.evaluation.quarantine.plan_and_quarantine`."""
     read = parsed(units)
     own = read.select([name for name in read.columns if name not in REASON.names])
     reason = [StructField(field.name, from_arrow_type(field.type)) for field in REASON]
@@ -115,12 +115,12 @@ def totals_seen(seen: dict[str, Any], spec: PlanSpec) -> ByScenario:
 
 
 def worst(spark: SparkSession, files: Sequence[str], spec: PlanSpec, n: int) -> Worst:
-    """As `rmqalloc.evaluation._worst.worst_of`, of a plan that only Spark can read."""
+    """As `rmqalloc.evaluation.worst.worst_of`, of a plan that only Spark can read."""
     return worst_rows(spark.read.parquet(*map(literally, files)), spec, n)
 
 
 def worst_rows(plan: DataFrame, spec: PlanSpec, n: int) -> Worst:
-    """As `rmqalloc.evaluation._worst.worst_of`, of the rows of a plan."""
+    """As `rmqalloc.evaluation.worst.worst_of`, of the rows of a plan."""
     rows = plan.select(*worst_columns(spec), "scenario", "err_code")
     parts = rows.mapInArrow(RankRows(spec, n), "worst string").collect()
     return merged((json.loads(row["worst"]) for row in parts), spec, n)

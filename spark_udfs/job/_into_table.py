@@ -27,8 +27,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from spark_udfs._map_in_arrow import ddl
+from rmqalloc.evaluation.batch_planning import PlanSpec
 from spark_udfs.job import (
     _by_frame as by_frame,
 )
@@ -50,7 +49,6 @@ from spark_udfs.job import (
 from spark_udfs.job._by_file import record_of
 from spark_udfs.job._manifests import QUARANTINE
 from spark_udfs.job._on_worker import on_worker
-from spark_udfs.job._output import Manifest, Output, worker_path
 from spark_udfs.job._sources import UnitSource, literally
 from spark_udfs.job._tables import (
     KINDS,
@@ -65,6 +63,8 @@ from spark_udfs.job._tables import (
     plain_path,
     refuse_unfit,
 )
+from spark_udfs.job.output import Manifest, Output, worker_path
+from spark_udfs.map_in_arrow import ddl
 
 BAD_COLUMNS = {
     PLAN_ID: "string",

@@ -9,8 +9,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation._parquet_plan import INPUT_COLUMNS
-from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS
 from spark_udfs.job import (
     _by_file as by_file,
 )
@@ -27,12 +27,12 @@ from spark_udfs.job import (
     _versions as versions,
 )
 from spark_udfs.job._on_worker import on_worker, tasks_at_once
-from spark_udfs.job._output import Output, SharedDirectory, StoreOutput, new_attempt, worker_path
 from spark_udfs.job._output_layout import DiskBuckets
 from spark_udfs.job._progress import say
 from spark_udfs.job._sources import UnitSource
 from spark_udfs.job._store_settings import store_of
 from spark_udfs.job._stores import Store, StoreBuckets
+from spark_udfs.job.output import Output, SharedDirectory, StoreOutput, new_attempt, worker_path
 
 _AT_ONCE = 2
 """Buckets that are planned at once, so that processors are not idle during the last tasks of one."""

@@ -26,8 +26,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from rmqalloc._version import __version__
 from rmqalloc.errors import Error
+from rmqalloc.version import __version__
 
 DATA, RECORDS, MANIFESTS = "_data", "_records", "_manifests"
 QUARANTINE = "quarantine"

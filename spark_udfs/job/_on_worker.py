@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
-from spark_udfs._map_in_arrow import Batches
 from spark_udfs.job._manifests import PublishError
+from spark_udfs.map_in_arrow import Batches
 
 _ERRORS: dict[str, type[Exception]] = {
     one.__name__: one

@@ -22,13 +22,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from rmqalloc.snapshot._directory import own_directory
+from rmqalloc.snapshot.directory import own_directory
 from rmqalloc.store import LockedError, create_file, replaced_directory, sync_folder, sync_tree
 from spark_udfs.job import _manifests as manifests
 from spark_udfs.job._manifests import QUARANTINE, Run, bucket_name, plan_name
 
 KIND = "plans"
-"""Kind of the output directory, see `rmqalloc.snapshot._directory`."""
+"""Kind of the output directory, see `rmqalloc.snapshot.directory`."""
 
 SUMMARY = "_summary.json"
 SUMMARY_TEXT = "_summary.txt"
@@ -103,7 +103,7 @@ def begin_run(
     Raises
     ------
     FileExistsError
-        As `rmqalloc.snapshot._directory.own_directory`.
+        As `rmqalloc.snapshot.directory.own_directory`.
     """
     own_directory(out, KIND)
     storage = LocalFiles(out)

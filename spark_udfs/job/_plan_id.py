@@ -4,10 +4,10 @@ import hashlib
 import json
 from typing import Any
 
-from rmqalloc._version import __version__
 from rmqalloc.errors import ArgumentTypeError
-from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.scenarios import to_data
+from rmqalloc.version import __version__
 
 
 def plan_id_of(spec: PlanSpec, identity: Any) -> str:

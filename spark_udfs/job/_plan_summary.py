@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from rmqalloc._text import printable
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.evaluation._totals import ByScenario, Totals, added
-from rmqalloc.evaluation._worst import Worst, merged
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.totals import ByScenario, Totals, added
+from rmqalloc.evaluation.worst import Worst, merged
+from rmqalloc.text import printable
 from spark_udfs.job._manifests import WORST
 
 

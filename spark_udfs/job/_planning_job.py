@@ -15,8 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rmqalloc.errors import ArgumentError, Error
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.evaluation._totals import ByScenario
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.totals import ByScenario
 from spark_udfs.job import (
     _into_table as into_table,
 )
@@ -26,18 +26,18 @@ from spark_udfs.job import (
 from spark_udfs.job import (
     _plan_summary as plan_summary,
 )
-from spark_udfs.job._job_options import WORST
 from spark_udfs.job._job_work import JobWork, work_of
 from spark_udfs.job._manifests import PublishError
-from spark_udfs.job._output import (
+from spark_udfs.job._plan_id import plan_id_of
+from spark_udfs.job._progress import Watch
+from spark_udfs.job._sources import UnitSource
+from spark_udfs.job.job_options import WORST
+from spark_udfs.job.output import (
     Manifest,
     Output,
     Records,
     output_of,
 )
-from spark_udfs.job._plan_id import plan_id_of
-from spark_udfs.job._progress import Watch
-from spark_udfs.job._sources import UnitSource
 from spark_udfs.session import running_session
 
 try:

@@ -13,7 +13,7 @@ from typing import Any, TextIO
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rmqalloc._text import harmless
+from rmqalloc.text import harmless
 
 _LOOK_EVERY = 0.25
 _LINE_EVERY = 5.0

@@ -13,10 +13,10 @@ from typing import IO, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from rmqalloc.evaluation._parquet_plan import opened
+from rmqalloc.evaluation.parquet_plan import opened
 from spark_udfs.job import _manifests as manifests
 from spark_udfs.job._manifests import Run
-from spark_udfs.job._published import ArrowFiles
+from spark_udfs.job.published import ArrowFiles
 
 
 class Store(NamedTuple):
@@ -62,7 +62,7 @@ def store_of_uri(where: str) -> tuple[Store | None, str]:
     Raises
     ------
     ValueError
-        As `rmqalloc.evaluation._parquet_plan.opened`.
+        As `rmqalloc.evaluation.parquet_plan.opened`.
 
     Examples
     --------

@@ -8,7 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc import Fleet, MessageQueue, strategy
-from rmqalloc.advice._advice import (
+from rmqalloc.advice._config_lists import balanced_owners
+from rmqalloc.advice._recommend import advise
+from rmqalloc.advice._rings import VIRTUAL_NODES, chance_skew
+from rmqalloc.advice.advice import (
     COUNTS_SCHEMA,
     GROUPS_SCHEMA,
     LISTS_SCHEMA,
@@ -16,14 +19,11 @@ from rmqalloc.advice._advice import (
     ROOMS_SCHEMA,
     config_document,
 )
-from rmqalloc.advice._config_lists import balanced_owners
-from rmqalloc.advice._recommend import advise
-from rmqalloc.advice._rings import VIRTUAL_NODES, chance_skew
 from rmqalloc.audit import check_snapshot
-from rmqalloc.evaluation._balance import balance
-from rmqalloc.evaluation._movement import movement
+from rmqalloc.evaluation.balance import balance
+from rmqalloc.evaluation.movement import movement
 from rmqalloc.evidence import with_strategies
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 counts_of_topics = st.dictionaries(st.sampled_from(["T1", "T2", "T3"]), st.integers(1, 13), min_size=1)
 rules = st.sampled_from(

@@ -6,7 +6,7 @@ import pytest
 
 import rmqalloc
 from rmqalloc import MessageQueue, sort_client_ids, strategy
-from rmqalloc.rollouts._restart import new_id
+from rmqalloc.rollouts.restart import new_id
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 BROKERS = ("a", "b", "c", "d")

@@ -8,19 +8,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc import Fleet, sort_client_ids
-from rmqalloc.advice._advice import config_document
 from rmqalloc.advice._recommend import advise
+from rmqalloc.advice.advice import config_document
 from rmqalloc.audit import check_snapshot
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.plans._compare import Candidate, compare
 from rmqalloc.plans._explain import explain
-from rmqalloc.rollouts._restart import restart
-from rmqalloc.rollouts._switch import change_strategy
-from rmqalloc.snapshot._matching import NoMatchError
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.plans.comparison import Candidate, compare
+from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.switch import change_strategy
+from rmqalloc.snapshot.matching import NoMatchError
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies import ConfigByClient
-from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies.by_name import rule
 
 RETRY = "%RETRY%g"
 LISTS = {"c1": [["T", "a", 0], ["T", "a", 1]], "c2": [{"topic": "T", "broker_name": "a", "queue_id": 2}, ["T", "a", 3]]}

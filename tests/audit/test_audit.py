@@ -19,8 +19,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.audit import RULES, SEVERITIES, check_snapshot
-from rmqalloc.snapshot._matching import NoMatchError
-from rmqalloc.snapshot._snapshot import (
+from rmqalloc.snapshot.matching import NoMatchError
+from rmqalloc.snapshot.snapshot import (
     Client,
     Group,
     Lag,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rmqalloc import sort_queues
 from rmqalloc.audit import check_snapshot
-from rmqalloc.snapshot._snapshot import Client, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Snapshot, Topic, TopicBroker
 
 ACTUAL = {"actual-unowned", "actual-double-owned", "owners-not-told", "differs-from-expected"}
 ROOMS = Topic(TOPIC, (TopicBroker("a", 4, machine_room="x"), TopicBroker("b", 4, machine_room="y")))

@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.audit import RULES, check_snapshot
-from rmqalloc.snapshot._snapshot import PERM_READ, PERM_WRITE, Client, Lag, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import PERM_READ, PERM_WRITE, Client, Lag, Topic, TopicBroker
 
 ROOMS = Topic(TOPIC, (TopicBroker("a", 4, machine_room="x"), TopicBroker("b", 4, machine_room="y")))
 BOTH = PERM_READ | PERM_WRITE

@@ -5,8 +5,8 @@ from audited import TOPIC, group, of_rule, only, snapshot, topic
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.snapshot import Client, Filter
-from rmqalloc.snapshot._plain_data import from_document, to_document
 from rmqalloc.snapshot.files import losses
+from rmqalloc.snapshot.plain_data import from_document, to_document
 
 RULE = "mixed-subscriptions"
 A, B, BOTH = Filter("TagA"), Filter("TagB"), Filter("TagA || TagB")

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.audit import RULES, check_snapshot
-from rmqalloc.snapshot._snapshot import Client, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Topic, TopicBroker
 
 IDLE = "idle-client"
 STRATEGIES = [

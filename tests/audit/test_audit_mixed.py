@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from rmqalloc import sort_queues
 from rmqalloc.audit import check_snapshot
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.live._answers import version_name
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 RETRY = "%RETRY%g"
 

@@ -9,8 +9,8 @@ from rmqalloc.audit import check_snapshot, owners_after
 from rmqalloc.cli import main
 from rmqalloc.plans import plan_snapshot, save_plan
 from rmqalloc.scenarios import scenarios_of
-from rmqalloc.snapshot._snapshot import Client
 from rmqalloc.snapshot.files import write_snapshot
+from rmqalloc.snapshot.snapshot import Client
 
 BEFORE = snapshot(group("c1", "c2"))
 ONE_MORE = scenarios_of([{"name": "one more", "changes": [{"add_clients": {"ids": ["c3"]}}]}])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Client, Lag, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Lag, Snapshot, SourceError, Topic, TopicBroker
 
 RETRY = "%RETRY%g"
 UNREAD = ("written-not-read", "unreadable-broker", "stranded-backlog")

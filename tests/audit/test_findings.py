@@ -10,8 +10,8 @@ from audited import group, queues, snapshot, topic
 
 from rmqalloc import __version__
 from rmqalloc.audit import RULES, SEVERITIES, Finding, Findings, check_snapshot
-from rmqalloc.audit._findings import FINDINGS_SCHEMA
-from rmqalloc.report._sarif import OUTPUTS, SARIF_SCHEMA, sarif, write_findings
+from rmqalloc.audit.findings import FINDINGS_SCHEMA
+from rmqalloc.report.sarif_log import OUTPUTS, SARIF_SCHEMA, sarif, write_findings
 
 HOSTILE = "[x](http://evil){0}\x1b[2J<img src=x>\n|"
 FOUND = check_snapshot(snapshot(group("c1", "c1", "c2", name="order-svc"), group("x", "x", name="pay-svc")))

@@ -9,9 +9,9 @@ from audited import group, only, snapshot, topic
 from plan_checker import checked
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.audit._finding import exposed
+from rmqalloc.audit.finding import exposed
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._snapshot import Client
+from rmqalloc.snapshot.snapshot import Client
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.audit._reach import REACH_SCHEMA, UNREAD_SCHEMA
-from rmqalloc.audit._reach_reasons import REASONS
+from rmqalloc.audit.reach import REACH_SCHEMA, UNREAD_SCHEMA
+from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._plain_data import from_document
-from rmqalloc.snapshot._snapshot import Broker, Client, Lag, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.plain_data import from_document
+from rmqalloc.snapshot.snapshot import Broker, Client, Lag, Snapshot, SourceError, Topic, TopicBroker
 
 KEY = ("consumer_group", "topic", "broker_name", "queue_id")
 RULES = (

@@ -16,7 +16,7 @@ from rmqalloc import audit
 from rmqalloc.cli import main
 from rmqalloc.examples import find
 from rmqalloc.snapshot.files import write_snapshot
-from rmqalloc.snapshot.files._group_lines import group_places
+from rmqalloc.snapshot.files.group_lines import group_places
 
 MQADMIN = DATA / "mqadmin"
 NAMES = ("first", "second", "third")

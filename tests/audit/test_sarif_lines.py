@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.documents import _json_text as json_text
-from rmqalloc.documents import _yaml_text as yaml_text
-from rmqalloc.report._sarif import sarif
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.documents import json_text as json_text
+from rmqalloc.documents import yaml_text as yaml_text
+from rmqalloc.report.sarif_log import sarif
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
-from rmqalloc.snapshot.files._group_lines import group_places
+from rmqalloc.snapshot.files.group_lines import group_places
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 MQADMIN = DATA / "mqadmin"
 NAMES = ("first", 'quoted "one"', "third\nof two lines", "订单")

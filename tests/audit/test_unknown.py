@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.snapshot.plain_data import from_document
 
 
 @examples(25, nightly=5000)

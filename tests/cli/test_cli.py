@@ -20,7 +20,7 @@ from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.cli import main
 from rmqalloc.cli._app import VERBS, app
 from rmqalloc.cli._terminal_text import ProgressLine, printable, printable_table
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
 DELETED = "\x1b[2J\u202e\n\x9b\ud800"
@@ -371,7 +371,7 @@ def test_an_interrupt_leaves_with_130(monkeypatch, capsys):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rmqalloc.snapshot._synthetic.write_fleet", interrupted)
+    monkeypatch.setattr("rmqalloc.snapshot.synthetic.write_fleet", interrupted)
     assert main(["generate", "--out", "x"]) == 130
     assert capsys.readouterr().err.strip() == "rmqalloc: interrupted"
 

@@ -8,9 +8,9 @@ from audited import group, snapshot, topic
 from checkout import ROOT
 
 from rmqalloc.cli import main
-from rmqalloc.evidence import _known as known
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import SourceError
+from rmqalloc.evidence import known as known
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import SourceError
 
 EXAMPLE = ROOT / "examples" / "snapshots" / "duplicate-id.yaml"
 PRINTED = """\

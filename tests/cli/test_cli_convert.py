@@ -9,12 +9,12 @@ from itertools import permutations
 import pytest
 from checkout import ROOT
 
-from rmqalloc._text import is_formula
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import main
 from rmqalloc.cli._convert_command import convert
-from rmqalloc.snapshot._snapshot import Group, Snapshot
 from rmqalloc.snapshot.files import FORMS, WRITTEN, read_snapshot, snapshot_schema, write_snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.text import is_formula
 
 ORDERS = ROOT / "examples" / "snapshots" / "orders.yaml"
 MQADMIN = ROOT / "tests" / "data" / "mqadmin"

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from rmqalloc.cli import main
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
 from rmqalloc.snapshot.files import write_snapshot
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
 
 TOPIC = Topic("T", (TopicBroker("az1-broker-a", 8), TopicBroker("az2-broker-b", 8)))
 IDS = ("az1-x@1", "az1-y@2", "az2-z@3")

@@ -12,13 +12,13 @@ import pytest
 from checkout import ROOT
 from fuzz.readers import SNAPSHOT
 
-from rmqalloc._text import MOST_SAID, harmless, message
 from rmqalloc.cli import _app as app
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import _sink as sink
 from rmqalloc.cli import main
 from rmqalloc.errors import ArgumentError
-from rmqalloc.snapshot._plain_data import to_document
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.text import MOST_SAID, harmless, message
 
 FORGED = "rmqalloc: forged"
 HOSTILE = [
@@ -299,7 +299,7 @@ def test_a_package_that_is_missing_is_named_unless_it_is_ours(missing, is_ours, 
 # --- Nobody prints in another way ---
 
 SINKS = {"rmqalloc/cli/_sink.py"}
-OTHERS = {"spark_udfs/job/_command.py", "spark_udfs/job/_progress.py", "spark_udfs/sql_server.py"}
+OTHERS = {"spark_udfs/job/command.py", "spark_udfs/job/_progress.py", "spark_udfs/sql_server.py"}
 """Print in their own way still; what they print to a terminal or to standard error is guarded all the same."""
 
 ECHOES, STREAMS = {"echo", "secho", "echo_via_pager"}, {"stdout", "stderr", "__stdout__", "__stderr__"}

@@ -13,8 +13,9 @@ from programs import python
 
 from rmqalloc.cli import main
 from rmqalloc.plans import load_plan, plan_snapshot
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import (
+from rmqalloc.snapshot.files import read_snapshot
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import (
     Client,
     Group,
     Lag,
@@ -24,7 +25,6 @@ from rmqalloc.snapshot._snapshot import (
     Topic,
     TopicBroker,
 )
-from rmqalloc.snapshot.files import read_snapshot
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
 LEAVES = "--remove-client 10.0.0.11@1009"

@@ -13,8 +13,8 @@ import rmqalloc
 from rmqalloc.audit import Findings, check_snapshot
 from rmqalloc.cli import _watch as watching
 from rmqalloc.cli import main
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Lag, Snapshot
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Lag, Snapshot
 
 DEAD = group(name="dead", lags=(Lag(*queues([1]), 500, 10),))
 CLUSTER = snapshot(group("c1", "c1"), DEAD, topics=(topic(a=2),))

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from rmqalloc.advice._advice import config_document
 from rmqalloc.advice._recommend import advise
+from rmqalloc.advice.advice import config_document
 from rmqalloc.cli import main
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
 from rmqalloc.snapshot.files import read_snapshot
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
 
 
 @pytest.fixture

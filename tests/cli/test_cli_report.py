@@ -16,9 +16,9 @@ from rmqalloc.cli import main
 from rmqalloc.cli._app import VERBS
 from rmqalloc.plans import load_plan, plan_snapshot, save_plan
 from rmqalloc.report.html import report
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import read
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 BASH = shutil.which("bash")
 

@@ -8,10 +8,11 @@ from checkout import ROOT
 from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
 from rmqalloc.rollouts._batch_budget import within_budget
-from rmqalloc.rollouts._restart import restart
-from rmqalloc.rollouts._rollout import STEPS_SCHEMA
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import (
+from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.rollout_result import STEPS_SCHEMA
+from rmqalloc.snapshot.files import read_snapshot
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import (
     Client,
     Group,
     Lag,
@@ -20,7 +21,6 @@ from rmqalloc.snapshot._snapshot import (
     Topic,
     TopicBroker,
 )
-from rmqalloc.snapshot.files import read_snapshot
 
 PODS = ROOT / "examples" / "snapshots" / "48-pods.yaml"
 

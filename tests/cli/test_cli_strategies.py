@@ -8,7 +8,7 @@ import yaml
 from rmqalloc import strategy
 from rmqalloc.cli import main
 from rmqalloc.scenarios import ScenarioError, scenarios_of
-from rmqalloc.snapshot._snapshot import MessageQueue
+from rmqalloc.snapshot.snapshot import MessageQueue
 
 IDS = ["c-0@gray", "c-1", "c-2", "x@c7"]
 QUEUES = [MessageQueue("orders", broker, i) for broker in ("a", "b") for i in range(4)]

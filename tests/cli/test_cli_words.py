@@ -10,7 +10,6 @@ from checkout import ROOT
 from cli_commands import COMMANDS
 
 from rmqalloc import __version__, strategy
-from rmqalloc._text import did_you_mean, nearest
 from rmqalloc.audit._check import check_snapshot
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import main
@@ -18,9 +17,10 @@ from rmqalloc.cli._app import VERBS, app
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._renamed import UNTIL
-from rmqalloc.documents._document_errors import known_names
+from rmqalloc.documents.document_errors import known_names
 from rmqalloc.examples import EXAMPLES, find
 from rmqalloc.scenarios import ScenarioError, scenarios_of
+from rmqalloc.text import did_you_mean, nearest
 
 FORMS = {*OUTPUTS, "text", "auto", "sarif"}
 SEED = ["-f", "example:seed"]

@@ -13,23 +13,23 @@ from fuzz import mutations
 from fuzz.readers import PLAN
 from interpreter import run_python
 
-from rmqalloc import _text as text
+from rmqalloc import text as text
 from rmqalloc.documents import (
     DocumentError,
     read_source,
 )
 from rmqalloc.documents import (
-    _json_text as json_text,
+    json_text as json_text,
 )
 from rmqalloc.documents import (
-    _read_budget as read_budget,
+    read_budget as read_budget,
 )
-from rmqalloc.documents._document_errors import TextError, known_names
+from rmqalloc.documents.document_errors import TextError, known_names
 from rmqalloc.plans import PlanError, load_plan
 from rmqalloc.rebalance._offset_file import read_offsets
-from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot.files import read_snapshot
 from rmqalloc.snapshot.files._parquet_pages import pages
+from rmqalloc.snapshot.plain_data import SnapshotError
 
 MIB = 1 << 20
 
@@ -187,7 +187,7 @@ def test_a_damaged_footer_of_parquet_does_not_end_the_process(tmp_path):
     path = tmp_path / "s.parquet"
     run_python(f"""
 import io, pyarrow as pa, pyarrow.parquet as pq
-from rmqalloc.snapshot._plain_data import SnapshotError
+from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.files import read_snapshot
 out = io.BytesIO()
 pq.write_table(pa.table({{"group": ["g", None], "topic": ["t", "t"]}}), out)
@@ -250,7 +250,7 @@ def test_an_escaped_backslash_before_u_is_no_half_of_a_pair():
 MEASURED = """
 import gzip, io, resource, sys
 import pyarrow as pa, pyarrow.parquet as pq
-from rmqalloc.documents import DocumentError, _read_budget as budget
+from rmqalloc.documents import DocumentError, read_budget as budget
 from rmqalloc.snapshot.files import read_snapshot
 from rmqalloc.plans import load_plan
 from rmqalloc.scenarios import read_scenarios

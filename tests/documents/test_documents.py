@@ -20,16 +20,16 @@ from rmqalloc.documents import (
     path_text,
 )
 from rmqalloc.documents import (
-    _json_text as json_text,
+    json_text as json_text,
 )
 from rmqalloc.documents import (
-    _yaml_text as yaml_text,
+    yaml_text as yaml_text,
 )
 from rmqalloc.plans import PlanError, load_plan, plan_snapshot, save_plan
-from rmqalloc.remoting._credentials import CredentialsError, read_credentials
+from rmqalloc.remoting.credentials import CredentialsError, read_credentials
 from rmqalloc.scenarios import ScenarioError, read_scenarios, scenarios_of
-from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot.files import read_snapshot
+from rmqalloc.snapshot.plain_data import SnapshotError
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=str)
 styles = pytest.mark.parametrize("style", STYLES)
@@ -435,12 +435,12 @@ def test_no_message_shows_a_secret(name, tmp_path):
 # --- Nobody reads on their own ---
 
 MACHINE_LINES = {
-    "documents/_json_text.py", "documents/_yaml_text.py",
-    "remoting/_frame.py", "remoting/_loose_json.py",  # bodies and headers of servers
+    "documents/json_text.py", "documents/yaml_text.py",
+    "remoting/_frame.py", "remoting/loose_json.py",  # bodies and headers of servers
     "rebalance/_offset_file.py",  # what clients keep, in a JSON of their own
-    "plans/_explain.py", "evidence/_evidence.py", "report/html/_evidence_section.py",  # columns that we filled
+    "plans/_explain.py", "evidence/evidence.py", "report/html/_evidence_section.py",  # columns that we filled
     "plans/_unit_rows.py", "plans/_ways_back.py",  # the same
-    "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py", "job/_output.py",
+    "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py", "job/output.py",
     "job/_by_frame.py",  # a Spark job's own notes
     "job/_versions.py", "_live_groups.py", "_live_rows.py",  # what Iceberg and Spark's state hold
     "_event_bounds.py",  # events of streams
@@ -485,7 +485,7 @@ def test_the_python_reader_of_yaml_says_the_same():
     script = """
 import yaml
 del yaml.CSafeLoader, yaml.CSafeDumper
-from rmqalloc.documents import _yaml_text as yaml_text
+from rmqalloc.documents import yaml_text as yaml_text
 print(yaml_text.loads(yaml_text.dump({"on": ["no", "010", 10, 1.5, None, True, {"a": "b"}]})))
 print(yaml_text.loads("{<<: {a: 1, b: 2}, b: 3}"))
 try:

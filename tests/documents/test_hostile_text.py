@@ -11,14 +11,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rmqalloc._globs import MAX_PATTERN, PatternError, glob, literal, matches_any, plain
 from rmqalloc.documents import Source
-from rmqalloc.fleet._columns import Strings
-from rmqalloc.scenarios._patterns import matches
+from rmqalloc.fleet.columns import Strings
+from rmqalloc.globs import MAX_PATTERN, PatternError, glob, literal, matches_any, plain
+from rmqalloc.scenarios.patterns import matches
 from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
 from rmqalloc.snapshot.files.mqadmin._sections import AskedAbout, Section, is_output, sections
 from rmqalloc.strategies import strategy
-from rmqalloc.strategies._spelled import MAX_LENGTH, _pairs, labels_of, spelled
+from rmqalloc.strategies.spelled import MAX_LENGTH, _pairs, labels_of, spelled
 
 MOST_PER_DOUBLING = 3.0
 """What is squared takes four times as long."""

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc import Fleet
-from rmqalloc._text import nearest
 from rmqalloc.cli import (
     _allocate_command as allocate_command,
 )
@@ -28,34 +27,35 @@ from rmqalloc.cli import (
     main,
 )
 from rmqalloc.documents import (
-    _json_text as json_text,
+    json_text as json_text,
 )
 from rmqalloc.documents import (
-    _read_budget as read_budget,
+    read_budget as read_budget,
 )
 from rmqalloc.documents import (
-    _source as source,
+    source as source,
 )
 from rmqalloc.documents import (
-    _yaml_text as yaml_text,
+    yaml_text as yaml_text,
 )
-from rmqalloc.documents._document_errors import TextError
-from rmqalloc.documents._fields import MOST_MEMBERS, Duration, FieldError, Members
-from rmqalloc.documents._read_budget import MAX_DEPTH
-from rmqalloc.evidence import _known as known
-from rmqalloc.fleet import _arrow as arrow
-from rmqalloc.fleet import _bounds as bounds
-from rmqalloc.fleet._arrow_columns import Column
+from rmqalloc.documents.document_errors import TextError
+from rmqalloc.documents.fields import MOST_MEMBERS, Duration, FieldError, Members
+from rmqalloc.documents.read_budget import MAX_DEPTH
+from rmqalloc.evidence import known as known
+from rmqalloc.fleet import arrow as arrow
+from rmqalloc.fleet import bounds as bounds
+from rmqalloc.fleet.arrow_columns import Column
 from rmqalloc.remoting import _frame as frame
-from rmqalloc.remoting import _loose_json as loose_json
-from rmqalloc.remoting._address import host_and_port
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Client, Group
-from rmqalloc.snapshot.files import _csv_text as csv_text
+from rmqalloc.remoting import loose_json as loose_json
+from rmqalloc.remoting.address import host_and_port
+from rmqalloc.snapshot.files import csv_text as csv_text
 from rmqalloc.snapshot.live import _answers as answers
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Client, Group
 from rmqalloc.store import _staging as staging
 from rmqalloc.store import _writing as writing
-from rmqalloc.views import _group_views as group_views
+from rmqalloc.text import nearest
+from rmqalloc.views import group_views as group_views
 
 
 @pytest.mark.parametrize("form", [json_text, yaml_text])

@@ -6,19 +6,19 @@ from types import SimpleNamespace
 import pytest
 
 from rmqalloc.documents import (
-    _json_text as json_text,
+    json_text as json_text,
 )
 from rmqalloc.documents import (
-    _read_budget as read_budget,
+    read_budget as read_budget,
 )
 from rmqalloc.documents import (
-    _yaml_text as yaml_text,
+    yaml_text as yaml_text,
 )
 from rmqalloc.plans import PlanError, load_plan, plan_snapshot, save_plan
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import _checks as checks
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic, TopicBroker
 
 LIMITS = {"MAX_BYTES": read_budget, "MAX_NODES": yaml_text, "MAX_QUEUES": checks}
 DEPTHS = [json_text, yaml_text]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from interpreter import run_python
 
 from rmqalloc import Fleet
-from rmqalloc.fleet import _columns as columns
-from rmqalloc.fleet._columns import Strings, distinct_rows
+from rmqalloc.fleet import columns as columns
+from rmqalloc.fleet.columns import Strings, distinct_rows
 
 WORD, HALF, PRIME = 2**64 - 1, 2**32 - 1, 2**61 - 1
 
@@ -157,7 +157,7 @@ def test_a_table_that_grows_is_right_under_every_secret(monkeypatch):
 
 
 def test_every_process_draws_a_secret_of_its_own():
-    script = "from rmqalloc.fleet._columns import _SECRET; print(_SECRET.size, hash(_SECRET.tobytes()), _SECRET[0])"
+    script = "from rmqalloc.fleet.columns import _SECRET; print(_SECRET.size, hash(_SECRET.tobytes()), _SECRET[0])"
     one, other = run_python(script), run_python(script)
     assert one[0] == other[0] == "136"
     assert one[2] != other[2]

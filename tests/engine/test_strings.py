@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rmqalloc._engine import strings
-from rmqalloc.fleet._columns import (
+from rmqalloc.fleet.columns import (
     Strings,
     distinct_lists,
     distinct_rows,

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from rmqalloc import Fleet, strategy
 from rmqalloc._engine import tally
-from rmqalloc.evaluation._balance import balance, cross_room, loads
-from rmqalloc.evaluation._movement import movement, renamed_clients
+from rmqalloc.evaluation.balance import balance, cross_room, loads
+from rmqalloc.evaluation.movement import movement, renamed_clients
 
 FENCE = 99  # what an output holds where nothing may be written
 ABSENT = tally.ABSENT

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.cli import main
-from rmqalloc.evaluation._parquet_plan import strategies_of
-from rmqalloc.evaluation._plan_batch import ErrCode, PlanSpec, plan_batch
+from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
+from rmqalloc.evaluation.parquet_plan import strategies_of
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot._units import units_of
-from spark_udfs._map_in_arrow import PlanBatches
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.units import units_of
+from spark_udfs.map_in_arrow import PlanBatches
 
 ROUTE = Topic("T", (TopicBroker("hz@a", 3, 3, machine_room="hz"), TopicBroker("sh@b", 3, 3, machine_room="sh")))
 CLIENTS = (Client("c1", "hz"), Client("c2", "sh"), Client("c3", "hz"))

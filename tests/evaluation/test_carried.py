@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 import random_units as units
 
-from rmqalloc.evaluation import _carried as carried
-from rmqalloc.evaluation._expand import OWNED_SCHEMA, expand_stream
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation import carried as carried
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation.expand import OWNED_SCHEMA, expand_stream
 
 TRIED = [
     {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]},

@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rmqalloc.evaluation._assigner import Assigner
-from rmqalloc.evaluation._evaluate import evaluate
-from rmqalloc.evaluation._plan_batch import ErrCode, PlanSpec, plan_batch
-from rmqalloc.evaluation._rows import read_batch
+from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
+from rmqalloc.evaluation.evaluate import evaluate
+from rmqalloc.evaluation.rows import read_batch
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot._units import units_of
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.units import units_of
 
 TWO = [
     {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]},

@@ -13,29 +13,29 @@ from cliffs.operations import operations
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc.audit import check_snapshot
 from rmqalloc.audit._signed_groups import SignedGroups
-from rmqalloc.evaluation._assigner import Assigner
-from rmqalloc.fleet import _groups as from_groups
+from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.fleet import groups as from_groups
 from rmqalloc.plans import _departures as departing
-from rmqalloc.plans import (
-    _plan_totals as plan_totals,
-)
-from rmqalloc.plans import (
-    _unmatched as unmatched,
-)
 from rmqalloc.plans import (
     plan_snapshot,
 )
-from rmqalloc.plans._compare import Candidate, compare
+from rmqalloc.plans import (
+    plan_totals as plan_totals,
+)
+from rmqalloc.plans import (
+    unmatched as unmatched,
+)
+from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.report.html import _scenario as scenario_page
 from rmqalloc.report.html import report
-from rmqalloc.rollouts._resize import resize_queues
+from rmqalloc.rollouts.resize import resize_queues
 from rmqalloc.scenarios import RemoveClients, Scenario
-from rmqalloc.scenarios._apply import ordered
-from rmqalloc.scenarios._patterns import matcher
-from rmqalloc.scenarios._subfleet import Rules
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot._units import units_of
-from rmqalloc.strategies._by_name import rule
+from rmqalloc.scenarios.applied_changes import ordered
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.scenarios.subfleet import Rules
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.units import units_of
+from rmqalloc.strategies.by_name import rule
 
 NEARBY = [f"MACHINE_ROOM_NEARBY-{inner}" for inner in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")]
 STRATEGIES = ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "CONFIG", *NEARBY]

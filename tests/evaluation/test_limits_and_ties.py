@@ -6,10 +6,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.evaluation._assigner import Rules
-from rmqalloc.evaluation._balance import checked_owners
 from rmqalloc.evaluation._equivalence import EquivalenceClasses
-from rmqalloc.evaluation._parquet_plan import _pieces
+from rmqalloc.evaluation.assigner import Rules
+from rmqalloc.evaluation.balance import checked_owners
+from rmqalloc.evaluation.parquet_plan import _pieces
 from rmqalloc.scenarios import ordered
 
 

@@ -14,11 +14,11 @@ import random_units as units
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmqalloc.evaluation._parquet_plan import plan_files
-from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA, PlanSpec, plan_batch, plan_stream
-from rmqalloc.evaluation._totals import Totals, added, totals_of, two_columns
-from rmqalloc.snapshot._directory import MARKER, replaced_result
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA, synthetic_fleet, write_fleet
+from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation.parquet_plan import plan_files
+from rmqalloc.evaluation.totals import Totals, added, totals_of, two_columns
+from rmqalloc.snapshot.directory import MARKER, replaced_result
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, synthetic_fleet, write_fleet
 
 SPECS = [
     PlanSpec("AVG", output="owners"),

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 from plan_rows import assert_same, batch_of, good_row
 
-from rmqalloc.evaluation import _assigner as assigner
-from rmqalloc.evaluation import _limits as limits
-from rmqalloc.evaluation._assigner import MAX_POINTS
-from rmqalloc.evaluation._expand import (
+from rmqalloc.evaluation import assigner as assigner
+from rmqalloc.evaluation import limits as limits
+from rmqalloc.evaluation.assigner import MAX_POINTS
+from rmqalloc.evaluation.batch_planning import BEST_BY, ErrCode, PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation.expand import (
     LOAD_SCHEMA,
     client_load,
     expand_owners,
@@ -25,8 +26,7 @@ from rmqalloc.evaluation._expand import (
     load_stream,
     sum_loads,
 )
-from rmqalloc.evaluation._plan_batch import BEST_BY, ErrCode, PlanSpec, plan_batch, plan_stream
-from rmqalloc.evaluation._rows import MAX_CLIENT_ID_BYTES
+from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES
 
 
 def planned(rows, rule, scenarios, output="owners", **more):

@@ -15,15 +15,15 @@ from hypothesis_budget import examples
 from plan_rows import assert_same, batch_of, good_row
 
 from rmqalloc.cli import main
-from rmqalloc.evaluation._expand import client_load, expand_owners
-from rmqalloc.evaluation._parquet_plan import plan_files
-from rmqalloc.evaluation._plan_batch import ErrCode, PlanSpec, plan_batch
-from rmqalloc.evaluation._quarantine import plan_and_quarantine
+from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
+from rmqalloc.evaluation.expand import client_load, expand_owners
+from rmqalloc.evaluation.parquet_plan import plan_files
+from rmqalloc.evaluation.quarantine import plan_and_quarantine
 from rmqalloc.plans import Gates, plan_snapshot
-from rmqalloc.plans._compare import Candidate, compare
+from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.report.html import report
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import write_snapshot
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 NO_CLIENTS = "cidAll is null or cidAll empty"
 THREE = {"name": "three", "changes": [{"scale_clients": {"to": 3}}]}

@@ -12,15 +12,15 @@ import rmqalloc
 from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import _app as app
 from rmqalloc.evidence import doubtful, evidence_lines, with_strategies
-from rmqalloc.evidence._fit import OwnedQueues, fits_of
-from rmqalloc.evidence._method import Method, Rooms
+from rmqalloc.evidence.fit import OwnedQueues, fits_of
+from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._plain_data import from_document, to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
+from rmqalloc.snapshot.plain_data import from_document, to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies import strategy
-from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies.by_name import rule
 
 OLD = DATA / "snapshots-0.1.0"
 TOPIC = Topic("T", (TopicBroker("a", 16), TopicBroker("b", 16)))

@@ -6,7 +6,7 @@ import pytest
 
 from rmqalloc.evidence import with_strategies
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies.by_name import rule
 
 TOPIC = Topic("T", (TopicBroker("a", 16), TopicBroker("b", 16)))
 SLOTS = tuple(f"10.0.0.{9 - i}@web-{i}" for i in range(4))

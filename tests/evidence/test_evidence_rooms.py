@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from rmqalloc import Fleet
 from rmqalloc.audit import check_snapshot
-from rmqalloc.evidence._fit import OwnedQueues, candidates, fits_of, nearby
-from rmqalloc.evidence._method import Method, Rooms
+from rmqalloc.evidence.fit import OwnedQueues, candidates, fits_of, nearby
+from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._snapshot import Client, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Topic, TopicBroker
 
 ROOMS = st.sampled_from(["hz", "sh"])
 NAMES = ("c1", "c2", "c3")

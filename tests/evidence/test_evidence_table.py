@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from rmqalloc.evidence import EVIDENCE_SCHEMA, evidence_lines, evidence_of, with_strategies
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
 
 TOPICS = (Topic("T", (TopicBroker("a", 4),)), Topic("U", (TopicBroker("b", 4),)))
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)

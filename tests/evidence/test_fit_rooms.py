@@ -13,7 +13,7 @@ from rmqalloc.audit import check_snapshot
 from rmqalloc.evidence import doubtful, with_strategies
 from rmqalloc.evidence._room_readings import MOST_READINGS, readings
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies import sort_client_ids, sort_queues
 
 INNER = {"AVG": reference.Avg(), "AVG_BY_CIRCLE": reference.AvgByCircle()}

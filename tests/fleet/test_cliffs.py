@@ -8,7 +8,7 @@ import pytest
 import reference
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.fleet._columns import strings
+from rmqalloc.fleet.columns import strings
 from rmqalloc.strategies import (
     Averagely,
     AveragelyByCircle,
@@ -16,13 +16,13 @@ from rmqalloc.strategies import (
     MachineRoom,
 )
 from rmqalloc.strategies import (
-    _consistent_hash as consistent_hash,
-)
-from rmqalloc.strategies import (
-    _hashing as hashing,
-)
-from rmqalloc.strategies import (
     _room_parts as room_parts,
+)
+from rmqalloc.strategies import (
+    consistent_hash as consistent_hash,
+)
+from rmqalloc.strategies import (
+    hashing as hashing,
 )
 
 

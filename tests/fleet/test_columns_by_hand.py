@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc import ArgumentError, ArgumentTypeError, Fleet, UnitError, strategy
-from rmqalloc.fleet._columns import Strings
-from rmqalloc.fleet._lists import ClientLists, QueueLists
+from rmqalloc.fleet.columns import Strings
+from rmqalloc.fleet.lists import ClientLists, QueueLists
 
 ROWS = [
     {

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import Fleet, MessageQueue, sort_client_ids, sort_queues
-from rmqalloc.fleet._lists import QueueLists
+from rmqalloc.fleet.lists import QueueLists
 
 QUEUES = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))
 

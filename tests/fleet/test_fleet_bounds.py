@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc import Fleet, FleetError, strategy
-from rmqalloc.evaluation._plan_batch import ErrCode, PlanSpec, plan_batch, plan_stream
-from rmqalloc.fleet import _bounds as bounds
-from rmqalloc.fleet._bounds import MAX_PER_UNIT
+from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
+from rmqalloc.fleet import bounds as bounds
+from rmqalloc.fleet.bounds import MAX_PER_UNIT
 from rmqalloc.scenarios import (
     AddBroker,
     AddClients,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.fleet._checked_columns import replaced
+from rmqalloc.fleet.checked_columns import replaced
 
 
 def room_fleet():

@@ -8,7 +8,7 @@ import pytest
 from interpreter import run_python
 from source_modules import MODULES
 
-from rmqalloc._lazy import lazy_property
+from rmqalloc.lazy import lazy_property
 
 # A thread is held up in the middle of computing one property, the process forks, and the child reads that property of
 # another fleet, then all others: a lock held over the computation would be one that the child never gets.

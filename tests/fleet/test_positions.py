@@ -9,8 +9,8 @@ from index_twins import by_numpy, one_of_list
 
 from rmqalloc import Assignment, Fleet, MessageQueue, strategy
 from rmqalloc.evaluation import PlanSpec, plan_batch
-from rmqalloc.evaluation._balance import balance, cross_room, loads
-from rmqalloc.fleet._columns import Strings
+from rmqalloc.evaluation.balance import balance, cross_room, loads
+from rmqalloc.fleet.columns import Strings
 from rmqalloc.scenarios import RemoveClients, Rules, Scenario, apply, ordered
 
 REFUSED = (IndexError, TypeError)

@@ -50,7 +50,7 @@ def test_a_change_of_nothing_in_an_area_runs_an_eighth_and_all_eighths_are_every
     assert max(costs) - min(costs) <= max(COSTS.values())
 
 
-@pytest.mark.parametrize("changed", [None, ["pyx/md5.pyx"], ["rmqalloc/fleet/_fleet.py"], ["rmqalloc/model.py"]])
+@pytest.mark.parametrize("changed", [None, ["pyx/md5.pyx"], ["rmqalloc/fleet/fleet.py"], ["rmqalloc/model.py"]])
 def test_what_touches_everything_runs_up_to_the_budget_and_names_the_rest(changed):
     chosen = choose(changed, HEADS[3])
     assert sorted([*chosen.touched, *chosen.left_out]) == sorted(COSTS)

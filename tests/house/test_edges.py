@@ -7,21 +7,21 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc.advice._config_lists import balanced_owners
-from rmqalloc.documents._fields import MAX_OF_ROW, MAX_TEXT_BYTES, FieldError, Text, Whole
-from rmqalloc.evaluation import _limits as limits
-from rmqalloc.evaluation._limits import MAX_CLIENTS_PER_BATCH, MAX_OWNERS, Sizes
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
-from rmqalloc.evaluation._rows import MAX_CLIENT_ID_BYTES, ErrCode
-from rmqalloc.evidence._fit import Fit
-from rmqalloc.evidence._method import Method
+from rmqalloc.documents.fields import MAX_OF_ROW, MAX_TEXT_BYTES, FieldError, Text, Whole
+from rmqalloc.evaluation import limits as limits
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
+from rmqalloc.evaluation.limits import MAX_CLIENTS_PER_BATCH, MAX_OWNERS, Sizes
+from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES, ErrCode
+from rmqalloc.evidence.fit import Fit
+from rmqalloc.evidence.method import Method
 from rmqalloc.model import MessageQueue
-from rmqalloc.rollouts._rollout_gates import violated_gates
 from rmqalloc.rollouts._subscribe import change_subscription
+from rmqalloc.rollouts.rollout_gates import violated_gates
 from rmqalloc.scenarios import scenarios_of
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files._from_rows import from_rows
-from rmqalloc.views._reported import ReportedOwners
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.views.reported import ReportedOwners
 from spark_udfs import _arrow_owners as arrow_owners
 
 

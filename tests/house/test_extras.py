@@ -11,9 +11,9 @@ import pytest
 from checkout import ROOT
 from source_modules import MODULES, imports, imports_of
 
-from rmqalloc._extras import EXTRAS, hint, is_optional, needs
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import main
+from rmqalloc.extras import EXTRAS, hint, is_optional, needs
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ALWAYS = {"numpy"}
@@ -91,7 +91,7 @@ def test_no_hint_is_written_anywhere_else():
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "pip install" in node.value
     ]
-    assert set(said) == {"rmqalloc._extras"}
+    assert set(said) == {"rmqalloc.extras"}
 
 
 def test_what_is_not_ours_to_bring_is_named_as_it_is():
@@ -99,7 +99,7 @@ def test_what_is_not_ours_to_bring_is_named_as_it_is():
     assert hint(ImportError("x", name="polars.io")) == "polars is not installed: pip install polars"
     assert hint(ImportError("odd")) == "a package is not installed: odd"
     assert not is_optional(ImportError("odd"))
-    assert not is_optional(ImportError("x", name="rmqalloc._extras"))
+    assert not is_optional(ImportError("x", name="rmqalloc.extras"))
 
 
 @pytest.mark.parametrize(("missing", "argv", "extra"), [
@@ -123,7 +123,7 @@ def test_a_verb_names_the_smallest_extra(missing, argv, extra, tmp_path, monkeyp
 
 @pytest.mark.needs("pyspark")
 def test_a_spark_connect_without_its_packages_is_no_defect(monkeypatch, capsys):
-    from spark_udfs.job import _command as job
+    from spark_udfs.job import command as job
 
     def lacking(*_args, **_kwargs):
         raise ImportError("[PACKAGE_NOT_INSTALLED] grpcio >= 1.76.0 must be installed; however, it was not found.")

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 
-from rmqalloc.ownership._between import Between, Flows, aligned
 from rmqalloc.ownership._client_numbers import ClientNumbers
-from rmqalloc.ownership._group_figures import added, flows_of_groups, loads_of_groups
-from rmqalloc.ownership._reader_sets import ABSENT, ReaderSets
-from rmqalloc.ownership._states import ClientRows
+from rmqalloc.ownership.between import Between, Flows, aligned
+from rmqalloc.ownership.group_figures import added, flows_of_groups, loads_of_groups
+from rmqalloc.ownership.reader_sets import ABSENT, ReaderSets
+from rmqalloc.ownership.states import ClientRows
 
 N_CLIENTS = 6
 read_by = st.lists(st.frozensets(st.integers(0, N_CLIENTS - 1), max_size=4), max_size=12)

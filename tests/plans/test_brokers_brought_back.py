@@ -7,8 +7,8 @@ import pytest
 from rmqalloc import verify
 from rmqalloc.cli import main
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 NEARBY = "MACHINE_ROOM_NEARBY-AVG_BY_CIRCLE"
 NO_ROOM = "Machine room is null for mq MessageQueue [topic=T, brokerName=b, queueId=0]"

@@ -17,13 +17,13 @@ from rmqalloc import Fleet, strategy
 from rmqalloc.cli import main
 from rmqalloc.plans import _departures as departing
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.plans._compare import COMPARISON_SCHEMA, Candidate, compare
 from rmqalloc.plans._departures import departures
+from rmqalloc.plans.comparison import COMPARISON_SCHEMA, Candidate, compare
 from rmqalloc.scenarios import RemoveClients, ordered, scenarios_of
-from rmqalloc.scenarios._subfleet import Rules
-from rmqalloc.snapshot._matching import NoMatchError
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
+from rmqalloc.snapshot.matching import NoMatchError
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
 RULES = [("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {}), ("CONSISTENT_HASH", {"virtual_nodes": 3})]

@@ -15,8 +15,8 @@ from rmqalloc import MessageQueue
 from rmqalloc.cli import main
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.plans._explain import explain
-from rmqalloc.snapshot._plain_data import from_document, to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.plain_data import from_document, to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
 

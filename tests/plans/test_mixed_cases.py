@@ -7,7 +7,7 @@ from bruteforce.tally import Tally
 
 from rmqalloc import verify
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.snapshot.plain_data import from_document
 
 
 def clients(*ids, **fields):

@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis_budget import examples
 
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.strategies._ordering import utf16
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.strategies.ordering import utf16
 
 MOST_TRIED = 3_000
 

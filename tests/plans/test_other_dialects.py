@@ -8,7 +8,7 @@ from plan_checker import checked
 
 import rmqalloc
 from rmqalloc.plans import undo_plan
-from rmqalloc.plans._compare import Candidate, compare
+from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.scenarios import AddClients, RemoveClients, Scenario, SetStrategy, SetVirtualNodes
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 

@@ -3,10 +3,10 @@
 import pytest
 
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.plans._compare import Candidate, compare
 from rmqalloc.plans._explain import explain
+from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.scenarios import RemoveClients, Scenario
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 IDS = ("c1", "c2@gray", "c3", "c4", "c5")
 BROKERS = (

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc.plans import Gates, plan_snapshot
-from rmqalloc.plans._plan_text import plan_lines
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.transitions._hearing import ROUTES, hearing_of
-from rmqalloc.transitions._open_queues import Open
-from rmqalloc.transitions._several_readers import ReadersOfStep, correct_row
+from rmqalloc.plans.plan_text import plan_lines
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.transitions.hearing import ROUTES, hearing_of
+from rmqalloc.transitions.open_queues import Open
+from rmqalloc.transitions.several_readers import ReadersOfStep, correct_row
 
 AT_JOIN = {"timer": 1 / 20, "routes": 1 / 1200}
 """How likely a client is informed a second after the change, when one that joins acts; nobody knows it of a deployment."""

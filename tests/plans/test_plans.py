@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc import MessageQueue
-from rmqalloc.evaluation._expand import client_load, sum_loads
-from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch
+from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch
+from rmqalloc.evaluation.expand import client_load, sum_loads
 from rmqalloc.plans import (
     Gates,
     PlanError,
@@ -25,10 +25,10 @@ from rmqalloc.plans import (
     save_plan,
 )
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, UNITS_SCHEMA
-from rmqalloc.plans._plan_totals import client_totals, summaries
-from rmqalloc.snapshot._matching import NoMatchError
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot._units import read_units, units_of
+from rmqalloc.plans.plan_totals import client_totals, summaries
+from rmqalloc.snapshot.matching import NoMatchError
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.units import read_units, units_of
 
 GONE = [{"name": "second leaves", "changes": [{"remove_clients": {"ids": "c2"}}]}]
 

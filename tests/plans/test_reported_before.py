@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 from mixed_plans import readers
 
-from rmqalloc.evaluation._differing import differing_queues
+from rmqalloc.evaluation.differing import differing_queues
 from rmqalloc.evidence import with_strategies
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot._snapshot import Client, Group, TopicBroker
-from rmqalloc.strategies._ordering import utf16
+from rmqalloc.snapshot.snapshot import Client, Group, TopicBroker
+from rmqalloc.strategies.ordering import utf16
 
 FOUR = (topic(a=4),)
 

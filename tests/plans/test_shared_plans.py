@@ -8,7 +8,7 @@ from bruteforce import java
 from bruteforce.audited import popped
 
 from rmqalloc.plans import Gates, load_plan, plan_snapshot
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 IDS = [f"c{n}" for n in range(9)]
 

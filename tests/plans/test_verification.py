@@ -25,8 +25,8 @@ from rmqalloc.plans import (
     undo_plan,
     verify,
 )
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client
 
 N_MUTATIONS = 40  # of each plan
 KEY = b"k" * 32

@@ -16,7 +16,7 @@ from plan_checker import checked
 from plan_checker.loops import Row, owners
 from replay_golden import GOLDEN
 
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 
 @examples(60, nightly=5_000)

@@ -3,7 +3,7 @@
 import pytest
 from plan_checker import checked, loops
 
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 BROKERS = (
     TopicBroker("a", 5, machine_room="hz"),

@@ -10,7 +10,7 @@ from public_faces import called, called_columns, calling, listed, page, signs
 from public_faces.not_called import NOT_CALLED
 from public_faces.world import World
 
-from rmqalloc.fleet import _columns, _fleet
+from rmqalloc.fleet import columns, fleet
 
 
 @pytest.fixture(scope="module")
@@ -54,18 +54,18 @@ def findings(world, name, n=60):
 
 
 def test_a_check_of_positions_that_is_gone_is_found(world, monkeypatch):
-    name = "rmqalloc.fleet._fleet.Fleet.select"
+    name = "rmqalloc.fleet.fleet.Fleet.select"
     assert findings(world, name) == []
     monkeypatch.setattr(
-        _fleet, "positions", lambda _given, n, _what: np.arange(n)
+        fleet, "positions", lambda _given, n, _what: np.arange(n)
     )  # in bounds, and others than were given
     assert findings(world, name)
 
 
 def test_a_check_of_text_that_is_gone_is_found(world, monkeypatch):
-    name = "rmqalloc.fleet._columns.Strings.__init__"
+    name = "rmqalloc.fleet.columns.Strings.__init__"
     assert findings(world, name) == []
-    monkeypatch.setattr(_columns, "check_text", lambda _values, _offsets: None)
+    monkeypatch.setattr(columns, "check_text", lambda _values, _offsets: None)
     monkeypatch.setattr(called_columns, "_told", len)  # no kernel, which might read anywhere in this process
     assert findings(world, name)
 

@@ -7,7 +7,7 @@ from silence import sources
 from silence.recorded import Recording
 
 from rmqalloc.audit import Finding, Findings, check_snapshot
-from rmqalloc.snapshot._unknown import NotKnown
+from rmqalloc.snapshot.unknown import NotKnown
 
 FAULT = Finding("no-consumer", "error", "g", "t", (), (), "", "")
 LIST_LOST = NotKnown("clients", "g", "timeout")

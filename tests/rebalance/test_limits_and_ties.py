@@ -8,7 +8,7 @@ from little_cluster import LittleCluster, push, started
 from rmqalloc import MessageQueue
 from rmqalloc.rebalance import OffsetFileError
 from rmqalloc.rebalance._offset_file import read_offsets, write_offsets
-from rmqalloc.rebalance._process_queue import LOCK_MAX_LIVE, PULL_MAX_IDLE, PopProcessQueue, ProcessQueue
+from rmqalloc.rebalance.process_queue import LOCK_MAX_LIVE, PULL_MAX_IDLE, PopProcessQueue, ProcessQueue
 from rmqalloc.remoting import ClientError
 
 

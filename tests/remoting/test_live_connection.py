@@ -12,11 +12,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from rmqalloc.remoting import RemotingError, ResponseError
-from rmqalloc.remoting._client import Access, Remote, name_servers
 from rmqalloc.remoting._connection import Connection
-from rmqalloc.remoting._credentials import Credentials, tls_context
 from rmqalloc.remoting._frame import RESPONSE, Command, decode, encode
-from rmqalloc.remoting._read_codes import ForbiddenRequestError, ReadCode
+from rmqalloc.remoting.client import Access, Remote, name_servers
+from rmqalloc.remoting.credentials import Credentials, tls_context
+from rmqalloc.remoting.read_codes import ForbiddenRequestError, ReadCode
 
 CODE = ReadCode.GET_BROKER_CLUSTER_INFO
 

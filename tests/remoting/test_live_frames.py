@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from json_values import JSON_VALUES, TEXTS
 
-from rmqalloc.remoting import _loose_json as loose_json
-from rmqalloc.remoting._credentials import Credentials, read_credentials, tls_context
+from rmqalloc.remoting import loose_json as loose_json
 from rmqalloc.remoting._frame import Command, FrameError, decode, encode
-from rmqalloc.remoting._read_codes import ForbiddenRequestError, ReadCode, check_read_code
+from rmqalloc.remoting.credentials import Credentials, read_credentials, tls_context
+from rmqalloc.remoting.read_codes import ForbiddenRequestError, ReadCode, check_read_code
 
 
 def read_or_refused(read, data, error):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from json_values import JSON_VALUES, TEXTS
 from loopback import Loopback, consume_stats, running_info
 
-from rmqalloc.remoting import _loose_json as loose_json
-from rmqalloc.remoting._client import Access, Remote
-from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting import loose_json as loose_json
+from rmqalloc.remoting.client import Access, Remote
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._take import take_snapshot
 
@@ -244,7 +244,7 @@ def test_a_body_that_takes_too_long_is_given_up(monkeypatch):
     with pytest.raises(loose_json.JsonError, match="takes too long"):
         loose_json.tolerant("[" + "0," * 5000 + "0]", lambda: True)
     assert len(loose_json.tolerant("[" + "0," * 5000 + "0]", lambda: False)) == 5001
-    monkeypatch.setattr("rmqalloc.remoting._client._READ_WITHIN", 0.0)
+    monkeypatch.setattr("rmqalloc.remoting.client._READ_WITHIN", 0.0)
     slow = '{"a":"\\u0000",0:[' + "0," * 40_000 + "0]}"
     with Loopback(more={ReadCode.GET_CONSUME_STATS: slow}) as servers:
         snapshot = take_snapshot([servers.name_server], Access(retries=0))

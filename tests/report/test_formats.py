@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from rmqalloc.report._formats import OUTPUTS, write_table
-from rmqalloc.results._terminal import fitted, width_of
+from rmqalloc.report.formats import OUTPUTS, write_table
+from rmqalloc.results.terminal import fitted, width_of
 
 TABLE = pa.table(
     {

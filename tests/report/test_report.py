@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from page_reader import Page
 
 import rmqalloc
-from rmqalloc._text import printable
 from rmqalloc.audit import Findings
 from rmqalloc.plans import Gates, load_plan, plan_snapshot, save_plan
 from rmqalloc.plans._plan import CLIENTS_SCHEMA
@@ -33,10 +32,11 @@ from rmqalloc.report.html._palette import (
     SERIES_DARK,
     SERIES_LIGHT,
 )
-from rmqalloc.report.html._rollout_page import rollout_page
 from rmqalloc.report.html.charts._flows import _flows, _folded
 from rmqalloc.report.html.charts._loads import MOST_CLIENTS, MOST_TOPICS, Loads
-from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic, TopicBroker
+from rmqalloc.report.html.rollout_page import rollout_page
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic, TopicBroker
+from rmqalloc.text import printable
 
 PICTURES = {"svg", "g", "rect", "path", "line", "text", "title", "desc"}
 TAGS = PICTURES | {

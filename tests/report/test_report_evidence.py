@@ -16,7 +16,7 @@ from rmqalloc.report.html._evidence_section import (
     group_evidence,
     plan_evidence,
 )
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
 
 TOPIC = Topic("t", (TopicBroker("b", 4),))
 

@@ -12,8 +12,8 @@ from rmqalloc.plans import Gates
 from rmqalloc.report.html import report
 from rmqalloc.report.html._check_page import check_page
 from rmqalloc.report.html._palette import LIGHT
-from rmqalloc.report.html._rollout_page import rollout_page
 from rmqalloc.report.html._style import style_sheet
+from rmqalloc.report.html.rollout_page import rollout_page
 
 pytestmark = pytest.mark.needs("chromium")
 

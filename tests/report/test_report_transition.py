@@ -11,7 +11,6 @@ from page_reader import Page
 
 import rmqalloc
 from rmqalloc.report.html import report
-from rmqalloc.report.html._rollout_page import rollout_page
 from rmqalloc.report.html._transition_section import rollout_transition
 from rmqalloc.report.html.charts._transition import (
     MOST_BARS,
@@ -21,6 +20,7 @@ from rmqalloc.report.html.charts._transition import (
     transition_figure,
     worst_moment,
 )
+from rmqalloc.report.html.rollout_page import rollout_page
 
 RECT = re.compile(
     r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" class="worst (s\d)( bound)?"><title>(.*?)</title>'

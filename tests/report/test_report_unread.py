@@ -9,7 +9,7 @@ from rmqalloc.audit import Findings, check_snapshot
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.report.html import report
 from rmqalloc.report.html._unread_section import MOST_ROWS, MOST_SHOWN, unread_section
-from rmqalloc.snapshot._snapshot import Lag, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Lag, Topic, TopicBroker
 
 HOSTILE = "<img src=x onerror=alert(1)>\x1b[2J"
 

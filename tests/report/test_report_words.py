@@ -13,9 +13,9 @@ from page_reader import Page
 
 from rmqalloc.plans import load_plan, plan_snapshot, save_plan
 from rmqalloc.plans._plan_files import PlanError
-from rmqalloc.plans._plan_totals import summaries
+from rmqalloc.plans.plan_totals import summaries
 from rmqalloc.report.html import report
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 CAPTION = re.compile(
     r"([\d,]+) queues? of ([\d,]+) from old to new owner"

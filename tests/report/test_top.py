@@ -11,9 +11,9 @@ from checkout import ROOT
 import rmqalloc
 from rmqalloc.audit import Findings
 from rmqalloc.evidence import evidence_of
-from rmqalloc.report._formats import write_table
+from rmqalloc.report.formats import write_table
 from rmqalloc.results import TableResult
-from rmqalloc.results._table_result import checked_top
+from rmqalloc.results.table_result import checked_top
 from rmqalloc.rollouts._batch_budget import within_budget
 
 SCALED = [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]

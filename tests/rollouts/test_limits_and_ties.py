@@ -3,8 +3,8 @@
 import pytest
 
 from rmqalloc.rollouts._maintain import maintain_broker
-from rmqalloc.rollouts._restart import restart
-from rmqalloc.rollouts._rollout_gates import violated_gates
+from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.rollout_gates import violated_gates
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 

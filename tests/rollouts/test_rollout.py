@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rollouts import _replay_groups as play
+from rmqalloc.rollouts import replay_groups as play
 from rmqalloc.rollouts._maintain import maintain_broker
-from rmqalloc.rollouts._resize import resize_queues
-from rmqalloc.rollouts._restart import new_id, restart
-from rmqalloc.rollouts._rollout import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
 from rmqalloc.rollouts._subscribe import change_subscription
-from rmqalloc.rollouts._switch import change_strategy
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.rollouts.resize import resize_queues
+from rmqalloc.rollouts.restart import new_id, restart
+from rmqalloc.rollouts.rollout_result import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
+from rmqalloc.rollouts.switch import change_strategy
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 CLIENTS = [f"10.0.0.{i}@1#{i}" for i in range(6)] + ["c1", "c2@7", "zz", "é", "\uffff", "😀"]
 RULES = [("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {}), ("CONSISTENT_HASH", {"virtual_nodes": 2})]

@@ -10,18 +10,18 @@ from cliffs import inputs
 from cliffs.operations import operations
 
 from rmqalloc import Fleet
-from rmqalloc.evaluation import _assigner as assigner
-from rmqalloc.evaluation._assigner import Assigner
+from rmqalloc.evaluation import assigner as assigner
 from rmqalloc.evaluation._one_ring import fits_one_ring, owners_on_one_ring
-from rmqalloc.fleet._columns import Strings, offsets_of
+from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.fleet.columns import Strings, offsets_of
 from rmqalloc.rollouts import _exposure as exposure
-from rmqalloc.rollouts import _replay_groups as play
-from rmqalloc.rollouts._restart import new_id, restart
-from rmqalloc.rollouts._switch import change_strategy
-from rmqalloc.scenarios._lazy_strings import Derived, DistinctLists
-from rmqalloc.scenarios._subfleet import Rules
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.strategies._by_name import rule
+from rmqalloc.rollouts import replay_groups as play
+from rmqalloc.rollouts.restart import new_id, restart
+from rmqalloc.rollouts.switch import change_strategy
+from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
+from rmqalloc.scenarios.subfleet import Rules
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.strategies.by_name import rule
 
 LANGUAGES = ("JAVA", "JAVA", "GO")
 

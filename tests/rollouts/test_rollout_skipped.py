@@ -7,15 +7,15 @@ import pytest
 
 from rmqalloc.advice._recommend import advise
 from rmqalloc.cli import main
-from rmqalloc.evaluation import _assigner as assigner
-from rmqalloc.rollouts import _replay_groups as play
+from rmqalloc.evaluation import assigner as assigner
+from rmqalloc.rollouts import replay_groups as play
 from rmqalloc.rollouts._batch_budget import within_budget
-from rmqalloc.rollouts._planned_groups import planned_groups_of
-from rmqalloc.rollouts._restart import restart
 from rmqalloc.rollouts._subscribe import change_subscription
-from rmqalloc.rollouts._switch import change_strategy
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.switch import change_strategy
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 SIZES = {"two": 2, "one": 1, "three": 3}
 

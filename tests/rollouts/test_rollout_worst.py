@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from rmqalloc.cli import main
 from rmqalloc.rollouts._maintain import maintain_broker
-from rmqalloc.rollouts._restart import restart
-from rmqalloc.rollouts._rollout_gates import violated_gates
 from rmqalloc.rollouts._subscribe import change_subscription
-from rmqalloc.rollouts._switch import change_strategy
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.rollout_gates import violated_gates
+from rmqalloc.rollouts.switch import change_strategy
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies import strategy
 from rmqalloc.transitions import _worst_moment as informed
 from rmqalloc.transitions._worst_moment import Graphs, worst_moments

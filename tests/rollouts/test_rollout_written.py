@@ -13,13 +13,13 @@ import pytest
 from rmqalloc import MessageQueue, sort_queues, strategy
 from rmqalloc.cli import main
 from rmqalloc.rollouts._maintain import maintain_broker
-from rmqalloc.rollouts._resize import resize_queues
-from rmqalloc.rollouts._restart import restart
-from rmqalloc.rollouts._rollout_gates import violated_gates
 from rmqalloc.rollouts._subscribe import change_subscription
-from rmqalloc.rollouts._switch import change_strategy
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.rollouts.resize import resize_queues
+from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.rollout_gates import violated_gates
+from rmqalloc.rollouts.switch import change_strategy
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 KINDS = ("restart", "strategy", "subscription", "broker", "queues")
 

@@ -6,12 +6,12 @@ import shlex
 import pytest
 
 from rmqalloc.cli import main
-from rmqalloc.evaluation import _assigner as assigner
+from rmqalloc.evaluation import assigner as assigner
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.plans._compare import Candidate, compare
+from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.scenarios import AddClients
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 FLAGS = "to say in which machine room it stands: --add-client ID=ROOM"
 

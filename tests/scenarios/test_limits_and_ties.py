@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.fleet._columns import Strings
+from rmqalloc.fleet.columns import Strings
 from rmqalloc.scenarios import (
     AddClients,
     RemoveBroker,
@@ -15,8 +15,8 @@ from rmqalloc.scenarios import (
     apply,
     ordered,
 )
-from rmqalloc.scenarios._lazy_strings import as_distinct
-from rmqalloc.scenarios._patterns import matches
+from rmqalloc.scenarios.lazy_strings import as_distinct
+from rmqalloc.scenarios.patterns import matches
 
 
 def fleet_of(*lists):

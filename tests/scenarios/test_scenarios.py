@@ -17,9 +17,9 @@ from hypothesis_budget import examples
 from programs import python
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.documents._fields import MAX_TEXT_BYTES
-from rmqalloc.evaluation._movement import renamed_clients
-from rmqalloc.fleet._columns import Strings
+from rmqalloc.documents.fields import MAX_TEXT_BYTES
+from rmqalloc.evaluation.movement import renamed_clients
+from rmqalloc.fleet.columns import Strings
 from rmqalloc.scenarios import (
     AddBroker,
     AddClients,
@@ -38,9 +38,9 @@ from rmqalloc.scenarios import (
     scenarios_schema,
     to_data,
 )
-from rmqalloc.scenarios._changes import CHANGES
-from rmqalloc.scenarios._patterns import matches
-from rmqalloc.strategies._by_name import rule
+from rmqalloc.scenarios.changes import CHANGES
+from rmqalloc.scenarios.patterns import matches
+from rmqalloc.strategies.by_name import rule
 
 SCALE = {"scale_clients": {"to": 8}}
 EVERY_CHANGE = [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from json_schema import faults
 
 from rmqalloc.cli import main
-from rmqalloc.documents._fields import MAX_DURATION, Milliseconds
+from rmqalloc.documents.fields import MAX_DURATION, Milliseconds
 from rmqalloc.scenarios import ScenarioError
 from rmqalloc.simulation import Script, script_schema
 from rmqalloc.simulation._events import EVENTS

@@ -5,7 +5,7 @@ import json
 import pytest
 import yaml
 
-from rmqalloc.documents._fields import Duration, FieldError
+from rmqalloc.documents.fields import Duration, FieldError
 from rmqalloc.scenarios import ScenarioError
 from rmqalloc.simulation import Script, read_script, simulate
 from rmqalloc.simulation._events import EVENTS, Events

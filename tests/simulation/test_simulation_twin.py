@@ -8,7 +8,7 @@ from random_scripts import KINDS, PROFILES, random_script
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.rebalance import ProcessQueue, sorted_allocate
-from rmqalloc.rebalance._offset_store import RemoteOffsetStore
+from rmqalloc.rebalance.offset_store import RemoteOffsetStore
 from rmqalloc.remoting import DEFAULT_PROFILE
 from rmqalloc.simulation import (
     Flow,

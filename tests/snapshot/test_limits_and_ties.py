@@ -7,10 +7,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rmqalloc.remoting import RemotingError
-from rmqalloc.snapshot._synthetic import synthetic_fleet, write_fleet
 from rmqalloc.snapshot.files._parquet_pages import Page, PageError, _of_column
 from rmqalloc.snapshot.live._answers import AnswerError, _whole, lags
 from rmqalloc.snapshot.live._take import Taker
+from rmqalloc.snapshot.synthetic import synthetic_fleet, write_fleet
 
 LONG = 2**63
 

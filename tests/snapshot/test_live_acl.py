@@ -4,7 +4,7 @@ import pytest
 from badday import acl
 from live_cluster import LiveCluster
 
-from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting.read_codes import ReadCode
 
 pytestmark = [pytest.mark.cluster, pytest.mark.java]
 

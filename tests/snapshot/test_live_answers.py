@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from loopback import TOPIC, Loopback, running_info
 
 from rmqalloc.cli import main
-from rmqalloc.documents._fields import MAX_QUEUES
+from rmqalloc.documents.fields import MAX_QUEUES
 from rmqalloc.remoting import RemotingError, ResponseError, one_line
-from rmqalloc.remoting._address import host_and_port
-from rmqalloc.remoting._client import Access, Remote
 from rmqalloc.remoting._connection import Connection
 from rmqalloc.remoting._frame import RESPONSE, Command, FrameError, decode, encode
-from rmqalloc.remoting._loose_json import Pairs
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._plain_data import from_document, to_document
+from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.client import Access, Remote
+from rmqalloc.remoting.loose_json import Pairs
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.files import _checks as checks
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
+from rmqalloc.snapshot.plain_data import from_document, to_document
 
 DIGITS = "9" * 5000
 HALF = "\\ud800"

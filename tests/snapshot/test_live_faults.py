@@ -8,7 +8,7 @@ from live_consumers import Consumers
 from live_proofs import LOOKS_EVERY, SETTLES_WITHIN, make_topic, wait_for
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.remoting._client import Access
+from rmqalloc.remoting.client import Access
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 pytestmark = [pytest.mark.cluster, pytest.mark.java]

@@ -9,10 +9,10 @@ from loopback import Loopback
 import rmqalloc
 from rmqalloc.cli import main
 from rmqalloc.remoting import RemotingError
-from rmqalloc.remoting._client import Access, Remote
-from rmqalloc.remoting._credentials import Credentials, tls_context
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.remoting._signed_servers import NotNamedError, SignedServers, is_verified
+from rmqalloc.remoting.client import Access, Remote
+from rmqalloc.remoting.credentials import Credentials, tls_context
+from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.remoting.signed_servers import NotNamedError, SignedServers, is_verified
 
 KEYS = Credentials("ak", "sk")
 

@@ -10,8 +10,8 @@ from live_go import GoConsumer
 from live_proofs import allocated, expected, make_topic, wait_for
 
 from rmqalloc import rollout, sort_client_ids, strategy
-from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
+from rmqalloc.snapshot.snapshot import Snapshot
 
 pytestmark = [pytest.mark.cluster, pytest.mark.java, pytest.mark.needs("go")]
 

@@ -10,15 +10,15 @@ from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._frame import Command
-from rmqalloc.remoting._loose_json import Pairs
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._proxy import is_behind_proxy
-from rmqalloc.snapshot._snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot._units import read_units
+from rmqalloc.remoting.loose_json import Pairs
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.proxy import is_behind_proxy
+from rmqalloc.snapshot.snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.units import read_units
 
 GRPC = ("vm@17844@0@zm718bkj", "vm@17844@1@zn03r1ym")
 """Two gRPC clients of 5.0.8 in one Java process behind a proxy of 5.5.0, whose release they bear."""

@@ -13,9 +13,9 @@ from replayed import Replay, taken
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import main
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._snapshot import Broker, Filter
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _answers as answers
+from rmqalloc.snapshot.snapshot import Broker, Filter
 
 CODE = ReadCode
 SUBSCRIPTION = (

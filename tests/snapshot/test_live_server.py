@@ -9,8 +9,8 @@ from live_proofs import make_topic, settled
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment, RequestMode, RequestModes
 from rmqalloc.remoting import MessageModel, MessageRequestMode, QueueData, TopicRouteData
-from rmqalloc.remoting._client import Remote, body_of
-from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting.client import Remote, body_of
+from rmqalloc.remoting.read_codes import ReadCode
 
 pytestmark = [pytest.mark.cluster, pytest.mark.java]
 

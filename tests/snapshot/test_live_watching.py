@@ -15,8 +15,8 @@ from rmqalloc.cli import _snapshot_input as snapshot_input
 from rmqalloc.cli import _watch as watch
 from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._matching import NoMatchError
+from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot.matching import NoMatchError
 
 
 def finding(rule, topic="T"):

@@ -11,8 +11,8 @@ from live_proxy import Recording
 from programs import python
 
 from rmqalloc import strategy
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._plain_data import from_document
+from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot.plain_data import from_document
 
 pytestmark = [pytest.mark.cluster, pytest.mark.java]
 

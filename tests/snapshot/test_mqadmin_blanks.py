@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue
 from rmqalloc.documents import Source
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import TopicBroker
 from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
 from rmqalloc.snapshot.files.mqadmin._sections import sections
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import TopicBroker
 
 
 def units(text):

@@ -8,8 +8,8 @@ from checkout import DATA
 
 import rmqalloc
 from rmqalloc.cli import main
-from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot.files import read_snapshots
+from rmqalloc.snapshot.plain_data import SnapshotError
 
 WRONG, RIGHT = DATA / "cases" / "mqadmin", DATA / "cases" / "mqadmin-right"
 

@@ -9,10 +9,10 @@ from checkout import DATA, ROOT
 
 from rmqalloc import MessageQueue
 from rmqalloc.documents import Source
-from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot.files import read_snapshots
 from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import FORMATS
 from rmqalloc.snapshot.files.mqadmin._sections import sections
+from rmqalloc.snapshot.plain_data import SnapshotError
 
 FOLDER = DATA / "mqadmin" / "formats"
 RELEASES = sorted((path.name for path in FOLDER.iterdir()), key=lambda name: [*map(int, name.split("."))])

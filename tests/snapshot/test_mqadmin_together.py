@@ -3,8 +3,8 @@
 import pytest
 
 from rmqalloc import MessageQueue
-from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot.files import read_snapshots
+from rmqalloc.snapshot.plain_data import SnapshotError
 
 ROUTE = '{"brokerDatas":[%s],"filterServerTable":{},"queueDatas":[%s]}\n'
 

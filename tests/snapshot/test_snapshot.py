@@ -7,10 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue
-from rmqalloc.documents._fields import MAX_QUEUES
-from rmqalloc.remoting._loose_json import Pairs
-from rmqalloc.snapshot._plain_data import SnapshotError, from_document, to_document
-from rmqalloc.snapshot._snapshot import (
+from rmqalloc.documents.fields import MAX_QUEUES
+from rmqalloc.remoting.loose_json import Pairs
+from rmqalloc.snapshot.live import _answers as answers
+from rmqalloc.snapshot.live import _members as members
+from rmqalloc.snapshot.plain_data import SnapshotError, from_document, to_document
+from rmqalloc.snapshot.snapshot import (
     Client,
     Group,
     Lag,
@@ -19,8 +21,6 @@ from rmqalloc.snapshot._snapshot import (
     Topic,
     TopicBroker,
 )
-from rmqalloc.snapshot.live import _answers as answers
-from rmqalloc.snapshot.live import _members as members
 
 TEXTS = st.text(max_size=8)
 COUNTS = st.integers(0, 2**40)

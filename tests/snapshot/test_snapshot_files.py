@@ -15,10 +15,18 @@ from interpreter import run_python
 from json_schema import faults
 
 from rmqalloc import MessageQueue
-from rmqalloc.documents import _read_budget as read_budget
-from rmqalloc.documents import _yaml_text as yaml_text
-from rmqalloc.snapshot._plain_data import SnapshotError, from_document, to_document
-from rmqalloc.snapshot._snapshot import (
+from rmqalloc.documents import read_budget as read_budget
+from rmqalloc.documents import yaml_text as yaml_text
+from rmqalloc.snapshot.files import (
+    losses,
+    read_snapshot,
+    read_snapshot_with_warnings,
+    read_snapshots,
+    snapshot_schema,
+    write_snapshot,
+)
+from rmqalloc.snapshot.plain_data import SnapshotError, from_document, to_document
+from rmqalloc.snapshot.snapshot import (
     Broker,
     Client,
     Group,
@@ -27,14 +35,6 @@ from rmqalloc.snapshot._snapshot import (
     SourceError,
     Topic,
     TopicBroker,
-)
-from rmqalloc.snapshot.files import (
-    losses,
-    read_snapshot,
-    read_snapshot_with_warnings,
-    read_snapshots,
-    snapshot_schema,
-    write_snapshot,
 )
 
 EXAMPLES = sorted((ROOT / "examples" / "snapshots").iterdir())
@@ -207,7 +207,7 @@ def test_json_and_csv_need_nothing_that_is_optional(tmp_path):
 import sys
 sys.modules.update(dict.fromkeys(("yaml", "pyarrow", "click")))  # None: importing it fails
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
-from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot
 for path in ({str(tmp_path / "s.json")!r}, {str(tmp_path / "s.csv")!r}):
     write_snapshot(Snapshot(groups=(Group("g"),)), path)
     print(read_snapshot(path).groups[0].name)

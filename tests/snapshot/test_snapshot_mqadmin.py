@@ -7,9 +7,9 @@ import pytest
 from checkout import DATA
 
 from rmqalloc import MessageQueue
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Client, Topic, TopicBroker
 from rmqalloc.snapshot.files import losses, read_snapshot_with_warnings, read_snapshots, write_snapshot
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Client, Topic, TopicBroker
 
 MQADMIN = DATA / "mqadmin"
 CLIENTS = sorted(MQADMIN.glob("*/192.0.2.2@*"))

@@ -6,12 +6,12 @@ import pytest
 from checkout import ROOT
 
 from rmqalloc import MessageQueue
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import losses, read_snapshot, read_snapshot_with_warnings, write_snapshot
 from rmqalloc.snapshot.files._from_rows import from_rows
 from rmqalloc.snapshot.files._table_columns import COLUMNS
 from rmqalloc.snapshot.files._to_rows import to_rows
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 ORDERS = ROOT / "examples" / "snapshots" / "orders.yaml"
 

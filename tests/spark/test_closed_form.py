@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc.strategies import Averagely
-from rmqalloc.strategies._formula import Formula
+from rmqalloc.strategies.formula import Formula
 from spark_udfs import _closed_form as closed_form
 
 pytestmark = pytest.mark.spark

@@ -10,7 +10,7 @@ from loopback import Loopback
 
 import rmqalloc
 from rmqalloc.evidence import with_strategies
-from rmqalloc.snapshot._units import read_units
+from rmqalloc.snapshot.units import read_units
 from spark_udfs import _snapshot_tables
 from spark_udfs._snapshot_tables import TABLES, SnapshotTableError, TableRequest, rows_of_part
 

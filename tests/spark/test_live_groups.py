@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc import strategy
-from rmqalloc.documents._fields import MAX_CHANNELS, MAX_CLIENTS, MAX_READ_QUEUE_NUMS
+from rmqalloc.documents.fields import MAX_CHANNELS, MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.evaluation import PlanSpec
 from spark_udfs._event_bounds import REFUSED, Window, checked
 from spark_udfs._live_groups import LivePlansError, LiveRules, advance

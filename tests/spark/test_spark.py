@@ -12,11 +12,11 @@ import random_units as units
 from programs import python
 
 from rmqalloc import strategy
-from rmqalloc.evaluation import _expand as names
-from rmqalloc.evaluation._plan_batch import PlanSpec, figures_schema, plan_batch
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
-from spark_udfs import _requirements as requirements
-from spark_udfs._map_in_arrow import PlanBatches
+from rmqalloc.evaluation import expand as names
+from rmqalloc.evaluation.batch_planning import PlanSpec, figures_schema, plan_batch
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from spark_udfs import requirements as requirements
+from spark_udfs.map_in_arrow import PlanBatches
 
 AVG = strategy("AVG")
 on_spark = pytest.mark.spark

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from programs import python
 
 from rmqalloc import Fleet, sort_client_ids, strategy
-from rmqalloc.evaluation._movement import movement
+from rmqalloc.evaluation.movement import movement
 from spark_udfs import (
     _arrow_figures as arrow_figures,
 )

@@ -5,7 +5,7 @@ import pytest
 import random_units as units
 
 from rmqalloc import strategy
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 from spark_udfs import (
     _arrow_figures as arrow_figures,
 )

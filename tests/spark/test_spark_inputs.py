@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.scenarios import ScenarioError, scenarios_of
 
 pytestmark = pytest.mark.spark

@@ -78,7 +78,7 @@ def test_one_table_under_two_names():
 
 @pytest.mark.parametrize("name", ["python -m spark_udfs.job", "rmqalloc bulk"])
 def test_a_job_needs_somewhere_to_write_to(name, capsys):
-    from spark_udfs.job._command import main
+    from spark_udfs.job.command import main
 
     if name.startswith("python"):
         with pytest.raises(SystemExit, match="64"):

@@ -11,9 +11,9 @@ from job_runs import SPECS, job, read, report, shown, text_of, write_units
 from programs import python
 
 from rmqalloc import ArgumentError, strategy
-from rmqalloc.evaluation._parquet_plan import plan_files
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA, write_fleet
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.parquet_plan import plan_files
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, write_fleet
 
 on_spark = pytest.mark.spark
 
@@ -50,7 +50,7 @@ def fleet(tmp_path):
     ],
 )
 def test_wrong_usage_of_the_job(arguments, said, capsys):
-    from spark_udfs.job._command import main
+    from spark_udfs.job.command import main
 
     with pytest.raises(SystemExit, match="64"):
         main(arguments)
@@ -58,7 +58,7 @@ def test_wrong_usage_of_the_job(arguments, said, capsys):
 
 
 def test_wrong_scenarios_are_said_before_spark_starts(tmp_path, capsys):
-    from spark_udfs.job._command import main
+    from spark_udfs.job.command import main
 
     path = tmp_path / "s.json"
     arguments = ["--input", "a", "--output", "b", "--strategy", "AVG", "--scenarios", str(path)]
@@ -97,7 +97,7 @@ def test_the_job_without_java_says_what_to_install(tmp_path):
 
 
 def test_an_interrupted_job_leaves_with_130(monkeypatch, capsys):
-    from spark_udfs.job import _command as program
+    from spark_udfs.job import command as program
 
     def interrupted(*_arguments, **_how):
         raise KeyboardInterrupt
@@ -109,7 +109,7 @@ def test_an_interrupted_job_leaves_with_130(monkeypatch, capsys):
 
 @pytest.mark.parametrize("raised", [MemoryError(), OSError("no space"), ArgumentError("v")])
 def test_what_a_file_or_server_did_is_said_in_a_line(raised, monkeypatch, capsys):
-    from spark_udfs.job import _command as program
+    from spark_udfs.job import command as program
 
     monkeypatch.setattr(program, "run_job", lambda *_, **__: (_ for _ in ()).throw(raised))
     assert report("fleet", "plans") == 1
@@ -118,7 +118,7 @@ def test_what_a_file_or_server_did_is_said_in_a_line(raised, monkeypatch, capsys
 
 @pytest.mark.parametrize("raised", [KeyError("x"), ValueError("v"), TypeError("t")])
 def test_anything_else_is_a_defect_of_ours_and_says_so(raised, monkeypatch, capsys):
-    from spark_udfs.job import _command as program
+    from spark_udfs.job import command as program
 
     monkeypatch.setattr(program, "run_job", lambda *_, **__: (_ for _ in ()).throw(raised))
     with pytest.raises(type(raised)):

@@ -16,9 +16,9 @@ import random_units as units
 import tied
 from programs import environment
 
-from rmqalloc.evaluation._parquet_plan import plan_files
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.parquet_plan import plan_files
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 
 SLOW = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 6_000}, output="owners")
 N_FILES = 8

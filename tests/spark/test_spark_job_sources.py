@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import random_units as units
 
-from rmqalloc.evaluation._parquet_plan import plan_files
-from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs.job import _by_file as by_file
-from spark_udfs.job._published import files_of_plan
+from spark_udfs.job.published import files_of_plan
 
 pytestmark = pytest.mark.spark
 SPEC = PlanSpec("AVG", scenarios=[{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}])
@@ -171,7 +171,7 @@ def test_what_rows_are_known_by_tells_nulls_and_order_within_them(spark):
 
 @pytest.mark.parametrize("by_files", [True, False])
 def test_files_that_change_until_the_very_end_are_no_plan(spark, fleet, monkeypatch, by_files):
-    from spark_udfs.job import _output as output
+    from spark_udfs.job import output as output
     from spark_udfs.job._planning_job import JobError
 
     real = output.merged
@@ -228,7 +228,7 @@ def test_partitions_and_patterns_are_for_spark_to_read(spark, fleet):
 
 def test_where_nothing_can_be_renamed_a_record_says_what_is_done(spark, fleet, monkeypatch):
     from spark_udfs.job import _planning_job as planning_job
-    from spark_udfs.job._output import SparkOutput
+    from spark_udfs.job.output import SparkOutput
 
     target = (fleet / "store").as_uri()
     monkeypatch.setattr(planning_job, "output_of", lambda target, spark: SparkOutput(target, spark))

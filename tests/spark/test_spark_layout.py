@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 import random_units as units
 
-from rmqalloc.evaluation._parquet_plan import plan_files
-from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs.job import (
     _by_file as by_file,
 )
@@ -23,7 +23,7 @@ from spark_udfs.job import (
     _output_layout as output_layout,
 )
 from spark_udfs.job._manifests import PlanNotFoundError
-from spark_udfs.job._published import TRIES, files_of_plan, manifest_of
+from spark_udfs.job.published import TRIES, files_of_plan, manifest_of
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation.batch_planning import PlanSpec
 from spark_udfs.job import _manifests as manifests
 from spark_udfs.job._manifests import PublishError
 

@@ -7,9 +7,9 @@ import pytest
 import random_units as units
 
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
-from rmqalloc.strategies._spelled import spelled
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from rmqalloc.strategies.spelled import spelled
 from spark_udfs import _arrow_owners as arrow_owners
 
 on_spark = pytest.mark.spark
@@ -317,7 +317,7 @@ def test_the_job(fleet, tmp_path, capsys):
     import pyarrow.parquet as pq
 
     from spark_udfs import files_of_plan
-    from spark_udfs.job._command import main
+    from spark_udfs.job.command import main
 
     columns = ["consumer_group", "topic", "strategy", "owners"]
     table = fleet[0].select(["consumer_group", "topic", "brokers", "client_ids"])

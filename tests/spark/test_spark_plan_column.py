@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 import random_units as units
 
-from rmqalloc.evaluation._plan_batch import ErrCode, PlanSpec, plan_batch
+from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
 from rmqalloc.scenarios import ScenarioError
-from rmqalloc.scenarios._scenario_files import scenarios_of_text
+from rmqalloc.scenarios.scenario_files import scenarios_of_text
 from spark_udfs._arrow_plan import plan_array, plan_rows
 
 TRIED = [

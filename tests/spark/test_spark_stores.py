@@ -10,16 +10,16 @@ import random_units as units
 from click.testing import CliRunner
 
 from rmqalloc.cli._app import app
-from rmqalloc.evaluation._parquet_plan import plan_files
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
+from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs.job import _by_file as by_file
 from spark_udfs.job import _manifests as manifests
-from spark_udfs.job import _on_threads as on_threads
 from spark_udfs.job import _stores as stores
-from spark_udfs.job._on_threads import plan_to_store
-from spark_udfs.job._published import files_of_plan
+from spark_udfs.job import on_threads as on_threads
 from spark_udfs.job._store_settings import s3_store
 from spark_udfs.job._stores import Store, StoreBuckets, StoreFiles, in_store
+from spark_udfs.job.on_threads import plan_to_store
+from spark_udfs.job.published import files_of_plan
 
 SPEC = PlanSpec("AVG", output="owners")
 KEYS = {"access.key": "AKIA", "secret.key": "hush"}

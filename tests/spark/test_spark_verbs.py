@@ -10,7 +10,7 @@ import random_units as units
 from plan_rows import COLUMNS, good_row
 
 from rmqalloc.cli import main
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 
 pytestmark = pytest.mark.spark
 

@@ -9,8 +9,8 @@ import pytest
 
 from rmqalloc import Error, Fleet, MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.strategies import STRATEGIES
-from rmqalloc.strategies._by_name import rule
-from rmqalloc.strategies._spelled import with_params
+from rmqalloc.strategies.by_name import rule
+from rmqalloc.strategies.spelled import with_params
 
 QUEUES = [MessageQueue("T", "hz@b", i) for i in range(4)]
 NAMES = ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY", "POP"]

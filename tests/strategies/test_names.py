@@ -5,14 +5,14 @@ import re
 import pytest
 
 from rmqalloc import strategy
-from rmqalloc.evidence._client_method import method_of
-from rmqalloc.evidence._fit import candidates, nearby_guesses
-from rmqalloc.evidence._method import Method, Rooms
-from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
-from rmqalloc.snapshot._units import batch_of
+from rmqalloc.evidence.client_method import method_of
+from rmqalloc.evidence.fit import candidates, nearby_guesses
+from rmqalloc.evidence.method import Method, Rooms
+from rmqalloc.snapshot.snapshot import Client, Group, Topic, TopicBroker
+from rmqalloc.snapshot.units import batch_of
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies._averagely import Averagely
-from rmqalloc.strategies._by_name import (
+from rmqalloc.strategies.by_name import (
     class_of,
     from_flags,
     from_label,

@@ -10,20 +10,20 @@ import rmqalloc
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc.audit._check import check_snapshot
 from rmqalloc.cli import main
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evidence import with_strategies
-from rmqalloc.evidence._fit import candidates
-from rmqalloc.evidence._method import Rooms
+from rmqalloc.evidence.fit import candidates
+from rmqalloc.evidence.method import Rooms
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.plans._compare import Candidate, compare
 from rmqalloc.plans._explain import explain
+from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.scenarios import RemoveClients, Scenario, SetStrategy
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies import STRATEGIES, Averagely, ExclusiveStrategy
-from rmqalloc.strategies._formula import Formula
-from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import Reasons
+from rmqalloc.strategies.formula import Formula
+from rmqalloc.strategies.parameters import Parameter
 from spark_udfs import _arrow_owners as arrow_owners
 
 NAME = "AVG_BACKWARDS"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from strategy_cases import client_names, numbered
 
 from rmqalloc import Fleet, sort_client_ids, strategy
-from rmqalloc.fleet._columns import Strings
+from rmqalloc.fleet.columns import Strings
 from rmqalloc.strategies._numbers import java_hashes, mix64
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc.strategies import STRATEGIES
-from rmqalloc.strategies._by_name import rule
-from rmqalloc.strategies._spelled import labels_of, spelled
+from rmqalloc.strategies.by_name import rule
+from rmqalloc.strategies.spelled import labels_of, spelled
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from rmqalloc import sort_client_ids, sort_queues, strategy
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 TOPIC = "orders"
 

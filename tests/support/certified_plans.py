@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import Gates, plan_snapshot, save_plan
-from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 TOPIC = Topic("T", (TopicBroker("a", 3, machine_room="hz"), TopicBroker("b", 2, machine_room="sh")))
 LAGS = tuple(Lag(MessageQueue("T", broker, 0), 9, 2) for broker in "ab")

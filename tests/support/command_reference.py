@@ -9,7 +9,7 @@ from checkout import ROOT
 from cli_commands import COMMANDS
 
 from rmqalloc.audit import RULES
-from rmqalloc.audit._reach_reasons import REASONS
+from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.cli import _exit_codes as exit_codes
 
 PAGE = ROOT / "docs" / "commands.md"

@@ -13,12 +13,12 @@ from typing import Any
 
 from rmqalloc.documents import DocumentError
 from rmqalloc.evidence import read_rooms
-from rmqalloc.evidence._given_rooms import RoomsFileError
-from rmqalloc.remoting._credentials import CredentialsError, read_credentials
+from rmqalloc.evidence.given_rooms import RoomsFileError
+from rmqalloc.remoting.credentials import CredentialsError, read_credentials
 from rmqalloc.scenarios import ScenarioError, read_scenarios
 from rmqalloc.simulation import read_script
-from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot.files import read_snapshot
+from rmqalloc.snapshot.plain_data import SnapshotError
 
 
 @dataclass(frozen=True)

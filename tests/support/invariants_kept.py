@@ -25,8 +25,8 @@ MOST_WAITING = 16
 
 KINDS = {
     "rmqalloc.plans._plan": ["Plan"],
-    "rmqalloc.plans._compare": ["Comparison"],
-    "rmqalloc.rollouts._rollout": ["Rollout"],
+    "rmqalloc.plans.comparison": ["Comparison"],
+    "rmqalloc.rollouts.rollout_result": ["Rollout"],
     "rmqalloc.rollouts._batch_budget": ["BudgetedBatches"],
     "rmqalloc.diffs._diff_result": ["Diff"],
 }

@@ -5,7 +5,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import random_units as units
 
-from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation.batch_planning import PlanSpec
 
 TRIED = [
     {"name": "four", "changes": [{"scale_clients": {"to": 4}}]},
@@ -26,8 +26,8 @@ def job(fleet, target, spec=SPECS[1], **how):
 
 
 def report(fleet, target, spec=SPECS[0], master="local[2]", **how):
-    from spark_udfs.job._command import run_and_report
     from spark_udfs.job._sources import UnitSource
+    from spark_udfs.job.command import run_and_report
 
     return run_and_report(UnitSource(str(fleet)), str(target), spec, master, **how)
 

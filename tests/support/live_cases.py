@@ -11,11 +11,11 @@ from live_cluster import LiveCluster
 from live_consumers import Consumers
 from live_proofs import SETTLES_WITHIN, make_topic, wait_for
 
-from rmqalloc.remoting._client import Remote
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.remoting.client import Remote
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
+from rmqalloc.snapshot.snapshot import Snapshot
 
 TOPIC, QUEUES = "evidence-orders", 16
 MEMBERS = ("e-1", "e-2", "e-3")

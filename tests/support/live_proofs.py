@@ -10,8 +10,8 @@ from live_cluster import LiveCluster
 from live_consumers import Consumers
 
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues
-from rmqalloc.snapshot._snapshot import Group, Snapshot
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot
 
 SETTLES_WITHIN = 150.0
 """Seconds, far more than it takes: a machine may be busy."""

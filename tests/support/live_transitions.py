@@ -19,8 +19,8 @@ from live_proofs import SETTLES_WITHIN
 
 from rmqalloc import MessageQueue
 from rmqalloc.remoting import RemotingError, ResponseError
-from rmqalloc.remoting._client import Access, Remote
-from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting.client import Access, Remote
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 

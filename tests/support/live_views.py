@@ -12,7 +12,7 @@ from live_transitions import Owned, Transition, observed_transition
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.plans import Plan
-from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.snapshot.units import RETRY_PREFIX
 
 ORDERS, PAYMENTS = "views-orders", "views-payments"
 QUEUES = 16

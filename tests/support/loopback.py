@@ -5,7 +5,7 @@ import json
 import threading
 
 from rmqalloc.remoting._frame import RESPONSE, Command, decode, encode
-from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting.read_codes import ReadCode
 
 TOPIC = "orders"
 QUEUES = 8

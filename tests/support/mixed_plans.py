@@ -9,7 +9,7 @@ from audited import TOPIC, share, topics
 from hypothesis import strategies as st
 
 from rmqalloc import sort_queues
-from rmqalloc.snapshot._snapshot import Client, Group, Topic
+from rmqalloc.snapshot.snapshot import Client, Group, Topic
 
 NAMES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
 

@@ -33,7 +33,7 @@ from loopback import QUEUES, Loopback, running_info
 
 from rmqalloc import examples
 from rmqalloc.cli import main
-from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting.read_codes import ReadCode
 
 PAGES = [
     ROOT / "README.md",
@@ -218,7 +218,7 @@ class Folder:
         if words[:1] == ["rmqalloc"]:
             self.last_code, printed = called(main, words[1:])
         elif words[:3] == ["python", "-m", "spark_udfs.job"]:
-            from spark_udfs.job._command import main as job
+            from spark_udfs.job.command import main as job
 
             self.last_code, printed = called(job, words[3:])
         else:

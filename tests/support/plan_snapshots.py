@@ -7,7 +7,7 @@ import plan_twin
 from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 TOPICS = ("T1", "T2", "t3", "%RETRY%g1")
 RULES = [*drawn_units.STRATEGIES, ("CONSISTENT_HASH", {"virtual_nodes": 7})]

@@ -4,7 +4,7 @@ import pyarrow as pa
 from plan_twin import most_that_stay
 
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA, synthetic_fleet
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, synthetic_fleet
 
 
 def row(consumer_group="g", topic="T", brokers=(("b2", 2), ("b1", 3)), client_ids=("c2", "c10", "c1")):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rmqalloc.audit import Findings
-from rmqalloc.snapshot._snapshot import Group, Snapshot, SourceError, Topic
+from rmqalloc.snapshot.snapshot import Group, Snapshot, SourceError, Topic
 
 WHY = "it was not given"
 
@@ -74,7 +74,7 @@ def _guessed(topic: Topic, snapshot: Snapshot) -> Topic | None:
             counts[queue.broker_name] = max(counts.get(queue.broker_name, 0), queue.queue_id + 1)
     if not counts:
         return None
-    from rmqalloc.snapshot._snapshot import TopicBroker
+    from rmqalloc.snapshot.snapshot import TopicBroker
 
     brokers = tuple(TopicBroker(name, n) for name, n in sorted(counts.items()))
     return Topic(topic.name, brokers, {"routes": WHY})

@@ -12,7 +12,7 @@ import rmqalloc
 from rmqalloc.evidence import evidence_of, with_strategies
 from rmqalloc.plans import Gates
 from rmqalloc.report.html import report
-from rmqalloc.report.html._rollout_page import rollout_page
+from rmqalloc.report.html.rollout_page import rollout_page
 
 DOCS = ROOT / "docs"
 SIZE, ROLLOUT, PHONE = (1160, 1500), (1160, 1000), (390, 900)

@@ -6,14 +6,14 @@ from dataclasses import replace
 import pyarrow as pa
 
 from rmqalloc.audit import Findings
-from rmqalloc.audit._finding import Finding
-from rmqalloc.audit._reach import Reach
-from rmqalloc.audit._reach_answers import Answer
+from rmqalloc.audit.finding import Finding
+from rmqalloc.audit.reach import Reach
+from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA, StoredTables
 from rmqalloc.plans._plan_snapshot import plan_snapshot
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 HOSTILE = (
     "<script>document.title='owned'</script>",

@@ -8,7 +8,7 @@ import mixed_plans
 from audited import TOPIC, plain_groups, topics
 from hypothesis import strategies as st
 
-from rmqalloc.snapshot._snapshot import Client, Snapshot
+from rmqalloc.snapshot.snapshot import Client, Snapshot
 
 OTHER = "other"
 STEPS = ("topics", "subscriptions", "strategies", "clients_left", "clients_joined", "views")

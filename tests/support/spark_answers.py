@@ -13,8 +13,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import random_units as units
 
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
-from rmqalloc.snapshot._synthetic import write_fleet
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
+from rmqalloc.snapshot.synthetic import write_fleet
 
 ASSIGN = {"AVG": {}, "AVG_BY_CIRCLE": {}, "CONSISTENT_HASH": {"virtual_nodes": 7}}
 SCENARIOS = [
@@ -82,8 +82,8 @@ def assigned_in(answers):
 def written(source, target, master):
     """What jobs write, in the same form; they run in the session that is there."""
     from spark_udfs.job._planning_job import run_job
-    from spark_udfs.job._published import files_of_plan
     from spark_udfs.job._sources import UnitSource
+    from spark_udfs.job.published import files_of_plan
 
     answers = {}
     for name, params in ASSIGN.items():

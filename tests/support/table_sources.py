@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import random_units as units
 
-from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 from spark_udfs.job._planning_job import run_job
-from spark_udfs.job._published import files_of_plan
 from spark_udfs.job._sources import UnitSource
+from spark_udfs.job.published import files_of_plan
 
 SPEC = PlanSpec("AVG", output="owners")
 

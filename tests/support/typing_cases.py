@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc import Assignment, Fleet, MessageQueue, SharedAssignment, Strategy, sort_queues, strategy
-from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.scenarios import Scenario
 from rmqalloc.strategies import (
     Averagely,

@@ -7,8 +7,8 @@ import struct
 from dataclasses import dataclass
 
 from rmqalloc.remoting import HeartbeatReply
-from rmqalloc.remoting._address import host_and_port
 from rmqalloc.remoting._frame import Command, decode, encode
+from rmqalloc.remoting.address import host_and_port
 
 HEART_BEAT, CONSUMER_LIST, LOCK_BATCH, UNLOCK_BATCH, QUERY_ASSIGNMENT = 34, 38, 41, 42, 400
 PATIENCE = 20

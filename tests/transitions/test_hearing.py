@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from rmqalloc.remoting import PROFILES
-from rmqalloc.transitions._handovers import Handovers
-from rmqalloc.transitions._hearing import ROUTES, WAYS, Hearing, hearing_of, sum_below
-from rmqalloc.transitions._open_queues import open_queues
-from rmqalloc.transitions._seconds_bound import SecondsBound
+from rmqalloc.transitions.handovers import Handovers
+from rmqalloc.transitions.hearing import ROUTES, WAYS, Hearing, hearing_of, sum_below
+from rmqalloc.transitions.open_queues import open_queues
+from rmqalloc.transitions.seconds_bound import SecondsBound
 
 N = 200_000
 HEARINGS = {way: hearing_of(way) for way in WAYS} | {

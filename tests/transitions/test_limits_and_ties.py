@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from rmqalloc.transitions._handovers import Handovers
-from rmqalloc.transitions._hearing import hearing_of
-from rmqalloc.transitions._open_queues import open_queues
+from rmqalloc.transitions.handovers import Handovers
+from rmqalloc.transitions.hearing import hearing_of
+from rmqalloc.transitions.open_queues import open_queues
 
 
 def unowned(old, new, informed):

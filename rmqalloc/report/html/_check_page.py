@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from rmqalloc._text import counted
-from rmqalloc._version import __version__
 from rmqalloc.audit import Findings
 from rmqalloc.report.html._evidence_section import evidence_line, evidence_section
 from rmqalloc.report.html._findings_section import findings_section
 from rmqalloc.report.html._page import report_page, section
 from rmqalloc.report.html._unread_section import unread_section
-from rmqalloc.results._markup import escaped
+from rmqalloc.results.markup import escaped
+from rmqalloc.text import counted
+from rmqalloc.version import __version__
 
 
 def check_page(findings: Findings) -> str:

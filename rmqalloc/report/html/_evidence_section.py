@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted, named, shortened
 from rmqalloc.evidence import EVIDENCE_SCHEMA
-from rmqalloc.evidence._evidence import BY_CLIENT
+from rmqalloc.evidence.evidence import BY_CLIENT
 from rmqalloc.plans import Plan
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table
-from rmqalloc.results._markup import escaped, name
+from rmqalloc.results.markup import escaped, name
+from rmqalloc.text import counted, named, shortened
 
 MOST_GROUPS, MOST_TEXT = 50, 120
 SOURCES = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rmqalloc._text import counted
-from rmqalloc.audit._finding import SEVERITIES, Finding
+from rmqalloc.audit.finding import SEVERITIES, Finding
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
-from rmqalloc.results._markup import escaped, name
+from rmqalloc.results.markup import escaped, name
+from rmqalloc.text import counted
 
 MOST_SHOWN, MOST_FINDINGS = 3, 200
 """Findings that stand open above the figures of a plan, and findings in all."""

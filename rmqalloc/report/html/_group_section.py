@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted
 from rmqalloc.report.html._evidence_section import group_evidence
 from rmqalloc.report.html._page_tables import BeforeAfter, Markup, TableColumn, how_many, html_table
 from rmqalloc.report.html._transition_section import plan_transition
@@ -15,7 +14,8 @@ from rmqalloc.report.html.charts._bars import owners_figure
 from rmqalloc.report.html.charts._flows import flows_figure
 from rmqalloc.report.html.charts._heat import heat_figure
 from rmqalloc.report.html.charts._loads import Loads
-from rmqalloc.results._markup import escaped, name, number
+from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.text import counted
 
 MOST_ROWS = 50
 LEAST = "least: moves that even loads would take"

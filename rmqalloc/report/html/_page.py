@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from rmqalloc._text import counted
 from rmqalloc.report.html._page_script import SORTING
 from rmqalloc.report.html._page_tables import TableColumn, html_table
 from rmqalloc.report.html._style import style_sheet
-from rmqalloc.results._markup import escaped, name
-from rmqalloc.results._terminal import is_number
+from rmqalloc.results.markup import escaped, name
+from rmqalloc.results.terminal import is_number
+from rmqalloc.text import counted
 
 Section = tuple[str, str, str]
 """Id of a section, what a link calls it, and its markup; a section without markup is left out."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rmqalloc._text import counted
-from rmqalloc.results._markup import escaped, name, number
-from rmqalloc.results._terminal import cell_text
+from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.terminal import cell_text
+from rmqalloc.text import counted
 
 
 class TableColumn(NamedTuple):

@@ -8,16 +8,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted, shortened
 from rmqalloc.plans import Plan
-from rmqalloc.plans._plan_text import WORST_FIRST
-from rmqalloc.plans._plan_totals import scenario_summary
+from rmqalloc.plans.plan_text import WORST_FIRST
+from rmqalloc.plans.plan_totals import scenario_summary
 from rmqalloc.report.html._group_section import FIGURES, LEAST, GroupTables, figures, group_details
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import TableColumn, how_many, html_table
 from rmqalloc.report.html._summary import of_scenario
-from rmqalloc.results._markup import escaped
+from rmqalloc.results.markup import escaped
 from rmqalloc.scenarios import CURRENT
+from rmqalloc.text import counted, shortened
 
 MOST_GROUPS, PICTURED = 50, 12
 """Rows of a table, and pictured groups of all scenarios together."""

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted
 from rmqalloc.plans import Gates, Plan
-from rmqalloc.plans._plan_totals import summaries
+from rmqalloc.plans.plan_totals import summaries
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import BeforeAfter, TableColumn, class_of, html_table
-from rmqalloc.results._markup import escaped, name, number
+from rmqalloc.results.markup import escaped, name, number
 from rmqalloc.scenarios import CURRENT
+from rmqalloc.text import counted
 
 MOST_HEADLINES, MOST_LISTED, MOST_FAILED = 6, 20, 50
 """Scenarios with figures above the table, texts of a list, rows of what could not be planned."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
 from rmqalloc.report.html.charts._transition import Exposure, TransitionStep, transition_figure
-from rmqalloc.results._markup import escaped
+from rmqalloc.results.markup import escaped
 
 EXPECTED = {
     "unowned_expected": "unowned, to expect",

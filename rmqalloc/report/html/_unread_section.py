@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rmqalloc._text import counted
 from rmqalloc.audit import Finding, Findings
-from rmqalloc.audit._reach_answers import Answer
-from rmqalloc.audit._reach_reasons import REASONS
-from rmqalloc.audit._reach_text import headline, messages_text, ranges_text, unknown_words
+from rmqalloc.audit.reach_answers import Answer
+from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.audit.reach_text import headline, messages_text, ranges_text, unknown_words
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
-from rmqalloc.results._markup import escaped, name
+from rmqalloc.results.markup import escaped, name
+from rmqalloc.text import counted
 
 MOST_SHOWN, MOST_ROWS = 3, 200
 """Rows that stand open, and rows in all."""

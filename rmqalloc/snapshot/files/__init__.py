@@ -1,6 +1,5 @@
 """Snapshots in files: JSON, YAML, CSV, Parquet, and the text that mqadmin prints."""
 
-from rmqalloc.snapshot._plain_data import snapshot_schema
 from rmqalloc.snapshot.files._read_any import read
 from rmqalloc.snapshot.files._read_files import (
     FORMS,
@@ -9,6 +8,7 @@ from rmqalloc.snapshot.files._read_files import (
     read_snapshots,
 )
 from rmqalloc.snapshot.files._write_files import WRITTEN, form_to_write, losses, write_snapshot
+from rmqalloc.snapshot.plain_data import snapshot_schema
 
 __all__ = [
     "FORMS",

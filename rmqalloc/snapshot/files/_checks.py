@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from rmqalloc._text import printable
 from rmqalloc.documents import known_names
-from rmqalloc.documents._fields import MAX_QUEUES, FieldError
-from rmqalloc.documents._records import kinds_of
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Broker, Group, Snapshot
-from rmqalloc.snapshot._unknown import KINDS
+from rmqalloc.documents.fields import MAX_QUEUES, FieldError
+from rmqalloc.documents.records import kinds_of
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Broker, Group, Snapshot
+from rmqalloc.snapshot.unknown import KINDS
+from rmqalloc.text import printable
 
 Part = str | int
 

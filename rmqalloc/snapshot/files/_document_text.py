@@ -11,15 +11,15 @@ from rmqalloc.documents import (
     parse,
 )
 from rmqalloc.documents import (
-    _json_text as json_text,
+    json_text as json_text,
 )
 from rmqalloc.documents import (
-    _yaml_text as yaml_text,
+    yaml_text as yaml_text,
 )
-from rmqalloc.documents._read_budget import made_of_json
-from rmqalloc.snapshot._plain_data import SnapshotError, from_document, to_document
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.documents.read_budget import made_of_json
 from rmqalloc.snapshot.files._checks import check_values
+from rmqalloc.snapshot.plain_data import SnapshotError, from_document, to_document
+from rmqalloc.snapshot.snapshot import Snapshot
 
 
 def read(source: Source, form: str) -> Snapshot:

@@ -6,15 +6,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rmqalloc._text import printable
 from rmqalloc.documents import DocumentError, Source
-from rmqalloc.documents import _json_text as json_text
+from rmqalloc.documents import json_text as json_text
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._proxy import with_shared
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files._table_columns import COLUMNS, OF_ANY, OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.proxy import with_shared
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.text import printable
 
 _NEEDS = {
     **dict.fromkeys(OF_BROKER, ("topic", "broker_name")),

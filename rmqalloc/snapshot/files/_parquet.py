@@ -10,16 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
-from rmqalloc._text import printable, shortened
 from rmqalloc.documents import Source
-from rmqalloc.documents import _read_budget as read_budget
-from rmqalloc.documents._read_budget import most_rows
-from rmqalloc.snapshot._plain_data import SnapshotError, least
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.documents import read_budget as read_budget
+from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.snapshot.files._from_rows import Rows
 from rmqalloc.snapshot.files._parquet_pages import PageError, pages
 from rmqalloc.snapshot.files._table_columns import COLUMNS, Row, column_names
 from rmqalloc.snapshot.files._to_rows import to_rows
+from rmqalloc.snapshot.plain_data import SnapshotError, least
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.text import printable, shortened
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
 SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind in COLUMNS.items()])

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from rmqalloc.documents import Source
 from rmqalloc.examples import PREFIX, find
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot.files._read_files import AUTO, read_snapshots
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Snapshot
 
 _TEXT = "text"
 

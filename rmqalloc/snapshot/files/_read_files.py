@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from pathlib import PurePath
 
 from rmqalloc.documents import STDIN, Source, read_source
-from rmqalloc.documents._read_budget import no_collection
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot.files import (
-    _csv_text as csv_text,
-)
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.snapshot.files import (
     _document_text as document_text,
+)
+from rmqalloc.snapshot.files import (
+    csv_text as csv_text,
 )
 from rmqalloc.snapshot.files import (
     mqadmin,
 )
 from rmqalloc.snapshot.files._table_columns import column_names
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Snapshot
 
 AUTO = "auto"
 FORMS = ("json", "yaml", "csv", "parquet", "mqadmin")

@@ -25,9 +25,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from rmqalloc._text import printable, shortened
 from rmqalloc.documents import known_names
-from rmqalloc.snapshot._plain_data import SnapshotError
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.text import printable, shortened
 
 Row = dict[str, Any]
 """Filled cells of one row."""

@@ -6,14 +6,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rmqalloc._text import printable
 from rmqalloc.documents import DocumentError
-from rmqalloc.documents import _json_text as json_text
-from rmqalloc.documents._read_budget import most_rows
+from rmqalloc.documents import json_text as json_text
+from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic
 from rmqalloc.snapshot.files._table_columns import Row
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic
+from rmqalloc.text import printable
 
 _NAMES = ("consumer_group", "topic", "broker_name", "client_id")
 

@@ -8,15 +8,15 @@ from pathlib import PurePath
 from typing import Any
 
 from rmqalloc.documents import STDIN, path_text
-from rmqalloc.documents import _read_budget as read_budget
-from rmqalloc.snapshot._plain_data import SnapshotError, to_document
-from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot.files import _csv_text as csv_text
+from rmqalloc.documents import read_budget as read_budget
 from rmqalloc.snapshot.files import _document_text as document_text
+from rmqalloc.snapshot.files import csv_text as csv_text
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files._from_rows import from_rows
 from rmqalloc.snapshot.files._read_files import AUTO, FORMS, SUFFIXES
 from rmqalloc.snapshot.files._to_rows import to_rows
+from rmqalloc.snapshot.plain_data import SnapshotError, to_document
+from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.store import write_file
 
 WRITTEN = tuple(form for form in FORMS if form != "mqadmin")

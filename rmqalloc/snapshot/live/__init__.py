@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rmqalloc.snapshot.live._fetching import FetchError, fetch
+    from rmqalloc.snapshot.live.fetching import FetchError, fetch
 
 __all__ = ["FetchError", "fetch"]
 
@@ -17,4 +17,4 @@ __all__ = ["FetchError", "fetch"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("rmqalloc.snapshot.live._fetching"), name)
+    return getattr(import_module("rmqalloc.snapshot.live.fetching"), name)

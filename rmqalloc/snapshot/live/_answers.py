@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, NamedTuple, TypeVar
 
-from rmqalloc.documents._fields import MAX_QUEUES
+from rmqalloc.documents.fields import MAX_QUEUES
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting._address import host_and_port
-from rmqalloc.remoting._loose_json import Pairs
-from rmqalloc.snapshot._snapshot import (
+from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.loose_json import Pairs
+from rmqalloc.snapshot.snapshot import (
     ALL_MESSAGES,
     MESSAGE_MODELS,
     TAG,

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting._bodies import RETRY_PREFIX
-from rmqalloc.snapshot._proxy import is_behind_proxy
-from rmqalloc.snapshot._snapshot import Client, Filter, Group, Lag, Topic
+from rmqalloc.remoting.bodies import RETRY_PREFIX
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, Modes, RunningInfo
+from rmqalloc.snapshot.proxy import is_behind_proxy
+from rmqalloc.snapshot.snapshot import Client, Filter, Group, Lag, Topic
 
 
 def group(

@@ -11,16 +11,16 @@ from operator import attrgetter
 from typing import Any, TypeVar
 from zlib import crc32
 
-from rmqalloc._globs import matches_any
-from rmqalloc._text import named
+from rmqalloc.globs import matches_any
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
-from rmqalloc.remoting._client import Access, Remote
-from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._proxy import is_behind_proxy
-from rmqalloc.snapshot._snapshot import Broker, Group, Lag, Snapshot, SourceError, Topic
-from rmqalloc.snapshot._system_topics import is_system_topic
+from rmqalloc.remoting.client import Access, Remote
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
+from rmqalloc.snapshot.proxy import is_behind_proxy
+from rmqalloc.snapshot.snapshot import Broker, Group, Lag, Snapshot, SourceError, Topic
+from rmqalloc.snapshot.system_topics import is_system_topic
+from rmqalloc.text import named
 
 NAME_SERVER = "name server"
 _RETRY = "%RETRY%"
@@ -66,7 +66,7 @@ def take_snapshot(
     Parameters
     ----------
     servers : list of str
-        Addresses of name servers, see `rmqalloc.remoting._client.name_servers`.
+        Addresses of name servers, see `rmqalloc.remoting.client.name_servers`.
     access : Access, optional
     wanted : Wanted, optional
     on_progress : callable, optional

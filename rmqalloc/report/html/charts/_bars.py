@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._text import shortened
 from rmqalloc.report.html.charts._loads import Loads
 from rmqalloc.report.html.charts._svg import LABEL, box, figure, key_of, series, text
-from rmqalloc.results._markup import number
+from rmqalloc.results.markup import number
+from rmqalloc.text import shortened
 
 LEFT, PANEL, BETWEEN, TOP, ROW, BAR = 196, 336, 46, 24, 19, 13
 

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted, shortened
 from rmqalloc.report.html.charts._loads import MOST_CLIENTS
 from rmqalloc.report.html.charts._svg import LABEL, box, figure, series, text
-from rmqalloc.results._markup import escaped
+from rmqalloc.results.markup import escaped
+from rmqalloc.text import counted, shortened
 
 LEFT, RIGHT, NODE, TOP, HEIGHT, LEAST, GAP = 232, 728, 12, 26, 260, 13, 4
 _CHANGES = {"new": "new", "gone": "removed", "unowned": "without an owner after"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from rmqalloc._text import printable, shortened
 from rmqalloc.report.html._palette import SERIES_LIGHT
-from rmqalloc.results._markup import escaped, name
-from rmqalloc.results._terminal import width_of
+from rmqalloc.results.markup import escaped, name
+from rmqalloc.results.terminal import width_of
+from rmqalloc.text import printable, shortened
 
 WIDTH = 960
 LABEL = 27

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from rmqalloc._text import counted
 from rmqalloc.report.html.charts._svg import box, figure, text
-from rmqalloc.results._markup import escaped, number
+from rmqalloc.results.markup import escaped, number
+from rmqalloc.text import counted
 
 WIDTH, LEFT, RIGHT, TOP, PANEL, HEAD, BELOW = 400, 30, 8, 0, 66, 54, 22
 MOST_BARS, MOST_LABELS = 80, 12

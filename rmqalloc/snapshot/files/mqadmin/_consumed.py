@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Lag
 from rmqalloc.snapshot.files.mqadmin._group_names import RETRY
 from rmqalloc.snapshot.files.mqadmin._outputs import Progress
 from rmqalloc.snapshot.files.mqadmin._sections import Section
+from rmqalloc.snapshot.snapshot import Lag
 
 
 class Consumed(NamedTuple):

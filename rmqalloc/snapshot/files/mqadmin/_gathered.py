@@ -7,15 +7,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from rmqalloc._text import named, printable
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files.mqadmin._consumed import Consumed, put_together
 from rmqalloc.snapshot.files.mqadmin._group_names import RETRY, is_retry_topic_of
 from rmqalloc.snapshot.files.mqadmin._outputs import Connected, ListedGroup, Progress
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, RunningInfo
+from rmqalloc.snapshot.snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.text import named, printable
 
 _OTHERS = {
     "subscriptions": "only groups whose outputs are given are known",

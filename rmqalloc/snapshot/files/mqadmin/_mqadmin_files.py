@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
-from rmqalloc._text import counted, named, printable
 from rmqalloc.documents import Source
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Snapshot, Topic
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
 from rmqalloc.snapshot.files.mqadmin._gathered import Gathered
@@ -18,6 +15,9 @@ from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import OTHERS, dashboard, 
 from rmqalloc.snapshot.files.mqadmin._sections import FAILED, Section, sections
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._answers import ClientConnection
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Snapshot, Topic
+from rmqalloc.text import counted, named, printable
 
 _ALLOCATION = "allocateMQ"
 _NOT_READ = {one.command: one for one in OTHERS}

@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rmqalloc._text import printable, shortened
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting import _loose_json as loose_json
-from rmqalloc.snapshot._snapshot import Lag, Topic, TopicBroker
+from rmqalloc.remoting import loose_json as loose_json
 from rmqalloc.snapshot.files.mqadmin._group_names import RETRY
 from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import FAILURE
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._answers import ClientConnection, RunningInfo
+from rmqalloc.snapshot.snapshot import Lag, Topic, TopicBroker
+from rmqalloc.text import printable, shortened
 
 NOT_KNOWN = ("N/A", "NA")
 

@@ -1,0 +1,250 @@
+"""The findings of an audit: as a sequence, as text, as a table and as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import IO, Any, ClassVar, overload
+
+import pyarrow as pa
+
+from rmqalloc.audit.finding import SEVERITIES, Finding
+from rmqalloc.audit.not_known import not_known_words, scope_words
+from rmqalloc.audit.reach import Reach, unread_row
+from rmqalloc.audit.reach_text import reach_lines
+from rmqalloc.evidence import Evidence
+from rmqalloc.model import MessageQueue
+from rmqalloc.results import TableResult
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.snapshot.unknown import NotKnown
+from rmqalloc.text import printable
+
+MOST_NAMES = 20
+"""Queues and clients of a finding that are named where not all are asked for."""
+
+_QUEUE = pa.struct([("topic", pa.string()), ("broker_name", pa.string()), ("queue_id", pa.int64())])
+_NAMES = [(name, pa.string()) for name in ("severity", "rule", "consumer_group", "topic")]
+_WORDS = [("message", pa.string()), ("advice", pa.string())]
+FINDINGS_SCHEMA = pa.schema([*_NAMES, ("queues", pa.list_(_QUEUE)), ("clients", pa.list_(pa.string())), *_WORDS])
+"""Columns of the table of findings."""
+
+_NOWHERE = Reach(tuple)
+
+_TEXT_SCHEMA = pa.schema([*_NAMES, ("queues", pa.string()), ("clients", pa.string()), *_WORDS])
+
+
+class Findings(TableResult, Sequence[Finding]):
+    """What an audit found: by consumer group, the gravest first, then in the order of the rules, then by topic.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+    reach : Reach, optional
+        Who reads which queue, if that was looked at.
+    evidence : Evidence, optional
+        What the audit rests on, group by group.
+    not_known : iterable of NotKnown
+        Facts that a rule needs and the snapshot does not have. No finding then means clean as far as is known.
+
+    Examples
+    --------
+    >>> one = Finding("idle-client", "warning", "g", None, (), ("c9",), "1 of 9 clients owns no queue.", "Stop it.")
+    >>> print(Findings([one]))
+    Group g
+      warning  idle-client: 1 of 9 clients owns no queue.
+               clients: c9
+               advice: Stop it.
+    <BLANKLINE>
+    1 finding: 1 warning
+    """
+
+    TABLES: ClassVar = ()
+
+    def __init__(
+        self,
+        findings: Iterable[Finding] = (),
+        reach: Reach | None = None,
+        evidence: Evidence | None = None,
+        not_known: Iterable[NotKnown] = (),
+    ) -> None:
+        self._all = tuple(findings)
+        self._reach = reach
+        self.evidence = evidence
+        self.not_known = tuple(not_known)
+
+    @property
+    def who_reads(self) -> Reach | None:
+        """Who reads which queue, None if that was not looked at."""
+        return self._reach
+
+    @property
+    def unread(self) -> pa.Table:
+        """Messages that nobody reads, a row per consumer group, topic and reason, the largest backlog first.
+
+        ``n_written`` counts the queues that producers write to; ``messages`` is the backlog of all queues but
+        ``n_without_lag``, of which it is not known. ``consumer_group`` is null if no group subscribes to the topic.
+        """
+        return (self._reach or _NOWHERE).unread_table()
+
+    @property
+    def reach(self) -> pa.Table:
+        """Who reads every queue that producers write to or in which messages wait, a row per consumer group and queue."""
+        return (self._reach or _NOWHERE).table()
+
+    @overload
+    def __getitem__(self, place: int) -> Finding: ...
+    @overload
+    def __getitem__(self, place: slice) -> Findings: ...
+    def __getitem__(self, place: int | slice) -> Finding | Findings:
+        return self._of(self._all[place], None) if isinstance(place, slice) else self._all[place]
+
+    def _of(self, findings: Iterable[Finding], reach: Reach | None) -> Findings:
+        """Some of the findings, resting on the same."""
+        return Findings(findings, reach, self.evidence, self.not_known)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == (other._all if isinstance(other, Findings) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def __repr__(self) -> str:
+        return f"<Findings: {self.summary()}>"
+
+    def summary(self) -> str:
+        """How many findings there are, and what is not known, in one line.
+
+        Examples
+        --------
+        >>> Findings(not_known=[NotKnown("clients", "g", "no list is given")]).summary()
+        '0 findings as far as is known; not known: clients of g (no list is given)'
+        """
+        missing = self.missing
+        counted_ones = _summary(self._all) + (" as far as is known" if missing and not self._all else "")
+        if scope := [one for one in self.not_known if one.is_scope and (one.kind != "lags" or not self._all)]:
+            counted_ones += f" ({scope_words(scope)})"
+        return f"{counted_ones}; not known: {not_known_words(missing)}" if missing else counted_ones
+
+    @property
+    def missing(self) -> tuple[NotKnown, ...]:
+        """What is not known and decides something here; without findings, ``check`` ends with 4 for it."""
+        return tuple(one for one in self.not_known if not one.is_scope)
+
+    def at_least(self, severity: str) -> Findings:
+        """Those that are as grave or graver.
+
+        Examples
+        --------
+        >>> Findings([Finding("idle-client", "note", "g", None, (), (), "", "")]).at_least("warning")
+        <Findings: 0 findings>
+        """
+        grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return self._of((finding for finding in self if finding.severity in grave), self._reach)
+
+    def of_groups(self, names: Collection[str]) -> Findings:
+        """Those of some groups, and those that are about no group in particular.
+
+        Examples
+        --------
+        >>> Findings([Finding("idle-client", "note", "g", None, (), (), "", "")]).of_groups(["h"])
+        <Findings: 0 findings>
+        """
+        reach = None if self._reach is None else self._reach.of_groups(names)
+        kept = (one for one in self if not one.consumer_group or one.consumer_group in names)
+        return self._of(kept, reach)
+
+    def text(self, most: int | None = MOST_NAMES, file: IO[str] | None = None) -> str:
+        """Messages that nobody reads, then all findings by consumer group.
+
+        Parameters
+        ----------
+        most : int or None
+            Queues and clients to name of each, and rows to show; all if None.
+        file : text file, optional
+            Where it goes: on a terminal the table is fitted to its width.
+        """
+        most, is_known = checked_top(most, "most"), not self.missing
+        above = [] if self._reach is None else ["\n".join(reach_lines(self._reach, most, file, is_known))]
+        return "\n\n".join([*above, *_blocks(self, most), self.summary()])
+
+    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+        """The same line by line; ``top`` is the most queues and clients of each."""
+        yield from self.text(checked_top(top) or MOST_NAMES, file).split("\n")
+
+    def main_table(self) -> pa.Table:
+        """One row per finding: `FINDINGS_SCHEMA`."""
+        return pa.Table.from_pylist([_row(finding) for finding in self], FINDINGS_SCHEMA)
+
+    def text_table(self) -> pa.Table:
+        """The same with queues and clients as text."""
+        names = ({"queues": ", ".join(_queue_names(one)), "clients": ", ".join(one.clients)} for one in self)
+        return pa.Table.from_pylist([_row(one) | text for one, text in zip(self, names, strict=True)], _TEXT_SCHEMA)
+
+    def to_dict(self) -> dict[str, Any]:
+        """One document: messages that nobody reads, how many findings there are of each severity, and what they rest on."""
+        counts = Counter(finding.severity for finding in self)
+        reach = self._reach
+        return {
+            "apiVersion": "rmqalloc/v1",
+            "kind": "Findings",
+            **(
+                {}
+                if reach is None
+                else {"unread": list(map(unread_row, reach.unread)), "n_queues_by_reason": reach.counts()}
+            ),
+            "counts": {severity: counts[severity] for severity in SEVERITIES},
+            "findings": list(map(_row, self)),
+            "not_known": [one._asdict() for one in self.not_known],
+            **({} if self.evidence is None else {"evidence": self.evidence.groups.to_pylist()}),
+        }
+
+
+def _blocks(findings: Sequence[Finding], most: int | None) -> Iterator[str]:
+    for group, some in groupby(findings, key=lambda finding: finding.consumer_group):
+        head = f"Group {printable(group)}" if group else "All groups"
+        yield "\n".join([head, *(line for one in some for line in _lines(one, most))])
+
+
+def _lines(finding: Finding, most: int | None) -> Iterator[str]:
+    indent = " " * 11
+    yield f"  {finding.severity:<9}{finding.rule}: {printable(finding.message)}"
+    if finding.queues:
+        yield f"{indent}queues: {_folded(_queue_names(finding), most)}"
+    if finding.clients:
+        yield f"{indent}clients: {_folded(finding.clients, most)}"
+    yield f"{indent}advice: {finding.advice}"
+
+
+def _queue_names(finding: Finding) -> list[str]:
+    """Queues by broker and id, with their topics if there are several."""
+    several = len({queue.topic for queue in finding.queues}) > 1
+    return [f"{f'{q.topic} ' if several else ''}{q.broker_name}:{q.queue_id}" for q in finding.queues]
+
+
+def _folded(names: Sequence[str], most: int | None) -> str:
+    """The names, or the first of them and how many there are more."""
+    more = [] if most is None or len(names) <= most else [f"and {len(names) - most:,} more"]
+    return ", ".join([*map(printable, names[:most]), *more])
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    counts = Counter(finding.severity for finding in findings)
+    parts = [f"{counts[one]:,} {one}{'s' if counts[one] > 1 else ''}" for one in SEVERITIES if counts[one]]
+    return f"{len(findings):,} finding{'' if len(findings) == 1 else 's'}{': ' if parts else ''}{', '.join(parts)}"
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "severity": finding.severity,
+        "rule": finding.rule,
+        "consumer_group": finding.consumer_group,
+        "topic": finding.topic,
+        "queues": list(map(MessageQueue._asdict, finding.queues)),
+        "clients": list(finding.clients),
+        "message": finding.message,
+        "advice": finding.advice,
+    }

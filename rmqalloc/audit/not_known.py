@@ -1,0 +1,172 @@
+"""What an audit could not decide: the facts that its rules need and the snapshot does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._signed_groups import SignedGroup
+from rmqalloc.audit._signs import OF_OWNERS, Sign
+from rmqalloc.audit.reach import topics_without_group
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.snapshot.unknown import NotKnown, Unknowns
+from rmqalloc.text import named, printable
+from rmqalloc.views.group_views import is_clustering
+
+_LISTS = ("clients", "subscriptions")
+_COMPUTED = ("clients", "routes")
+
+NEEDS: dict[str, Collection[str]] = {
+    "unowned-queue": _COMPUTED,
+    "double-owned-queue": _COMPUTED,
+    "duplicate-client-id": ("clients",),
+    "idle-client": _COMPUTED,
+    "mixed-strategies": ("clients",),
+    "mixed-virtual-nodes": ("clients",),
+    "mixed-subscriptions": _LISTS,
+    "mixed-languages": ("clients",),
+    "mixed-versions": ("clients",),
+    "stale-route": _COMPUTED,
+    "split-client-list": ("clients",),
+    "config-overlap": _COMPUTED,
+    "config-hole": _COMPUTED,
+    "config-unknown-queue": (*_LISTS, "routes"),
+    "missing-machine-room": _COMPUTED,
+    "consumption-disabled": ("routes",),
+    "no-consumer": (*_LISTS, "lags"),
+    "written-not-read": ("routes",),
+    "unreadable-broker": ("routes",),
+    "stranded-backlog": ("routes", "lags"),
+    "actual-unowned": ("clients", "owners", "routes"),
+    "actual-double-owned": ("owners",),
+    "differs-from-plan": ("owners",),
+    "only-dry-queues": _COMPUTED,
+    "topic-without-route": ("routes",),
+    "no-master": ("brokers",),
+    "dry-queue": ("routes",),
+}
+"""Kinds of facts without which a rule cannot decide; who reads what needs all of them."""
+
+_LACKING = OF_OWNERS | Sign.ROUTES | Sign.BROKERS
+"""Signs of groups of which something may not be known."""
+
+_OF_READERS = ("clients", "subscriptions", "owners", "routes", "brokers")
+
+
+def not_known(
+    looked_at: Sequence[SignedGroup],
+    snapshot: Snapshot,
+    rules: Collection[str],
+    has_topic: Callable[[str], object],
+    is_whole: bool,
+) -> tuple[NotKnown, ...]:
+    """Facts that some of the rules need and that are not known, by kind.
+
+    Parameters
+    ----------
+    looked_at : sequence of SignedGroup
+    snapshot : Snapshot
+    rules : collection of str
+        Those that are followed.
+    has_topic : callable
+        Which topics are looked at.
+    is_whole : bool
+        Whether all groups are looked at, so that it matters which there are.
+    """
+    kinds = {kind for rule in rules for kind in NEEDS.get(rule, ())}
+    if "no-consumer" in rules:  # who reads what is looked at too
+        kinds.update(_OF_READERS)
+    found: dict[NotKnown, None] = {}
+    for signed in looked_at:
+        if signed.signs & _LACKING:
+            found |= dict.fromkeys(_of_group(signed.audited, has_topic))
+    found |= dict.fromkeys(_lags(looked_at, Unknowns(snapshot)))
+    if is_whole:
+        found |= dict.fromkeys(_of_all(snapshot, has_topic))
+    return tuple(sorted(one for one in found if one.kind in kinds))
+
+
+def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
+    name = audited.group.name
+    for kind in (*_LISTS, "brokers"):
+        why = audited.why_unknown(kind)
+        # What else a group without clients subscribes to decides nothing where its offsets say what waits for it.
+        is_decided = kind == "subscriptions" and not audited.clients and audited.group.subscriptions
+        if why and (not is_decided or audited.why_unknown("clients")):
+            yield NotKnown(kind, name, why)
+    if audited.reported.any_answer and audited.reported.silent:
+        # Who reads what does not depend on it where every client reads everything.
+        yield NotKnown("owners", name, f"{named(audited.reported.silent)} did not report", not audited.is_clustering)
+    elif why := audited.why_unknown("owners"):
+        yield NotKnown("owners", name, why)
+    for topic in filter(has_topic, audited.with_retry):
+        route = audited.routes.get(topic)
+        why = audited.unknown.why("routes", topic) or (None if route else audited.unknown.why_more("routes"))
+        if why and not topic.startswith(RETRY_PREFIX):
+            yield NotKnown("routes", topic, why)
+        for broker in route.brokers if route else ():
+            if broker.broker_name in audited.silent_brokers:
+                yield NotKnown("brokers", broker.broker_name, "it does not answer")
+
+
+def _lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> Iterator[NotKnown]:
+    """Groups of which no lag is known: what waits for them is not seen, which alone puts nothing in doubt."""
+    given, groups = "none are known", [one.group for one in looked_at]
+    whys = {one.name: unknown.why("lags", one.name) for one in groups}
+    without = {
+        one.name: whys[one.name] or given for one in groups if is_clustering(one) and (not one.lags or whys[one.name])
+    }
+    if len(without) == len(groups) and {*without.values()} == {given}:
+        without = {"": "no lags are known"}
+    yield from (NotKnown("lags", name, why, True) for name, why in without.items())
+
+
+def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
+    """What there may be besides, groups that may read topics of which no known one reads, and routes asked for in vain."""
+    if not snapshot.topics and not snapshot.groups:
+        yield NotKnown("routes", "", "the snapshot has neither a topic nor a group")
+    unknown = Unknowns(snapshot)
+    declared = {(one.kind, one.reason): one for one in unknown.scope()}
+    for kind in ("subscriptions", "routes"):
+        if why := unknown.why_more(kind):
+            is_at_stake = kind == "subscriptions" and topics_without_group(snapshot, has_topic)
+            yield NotKnown(kind, "", why, (kind, why) in declared and not is_at_stake)
+    yield from (one for one in unknown if one.kind == "routes" and one.subject and has_topic(one.subject))
+
+
+def not_known_words(found: Iterable[NotKnown]) -> str:
+    """What is not known, by kind, as the end of a sentence.
+
+    Examples
+    --------
+    >>> not_known_words([NotKnown("clients", "a", "no list is given"), NotKnown("clients", "b", "no list is given")])
+    'clients of a, b (no list is given)'
+    """
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        by_reason.setdefault((one.kind, one.reason), []).append(one.subject)
+    words = []
+    for (kind, reason), subjects in by_reason.items():
+        of = f" of {named([printable(one) for one in subjects if one])}" if any(subjects) else ""
+        words.append(f"{kind}{of} ({printable(reason)})")
+    return "; ".join(words)
+
+
+def scope_words(found: Iterable[NotKnown]) -> str:
+    """What was not given of all that there may be.
+
+    Examples
+    --------
+    >>> scope_words([NotKnown("lags", "a", "none are known", True), NotKnown("lags", "b", "none are known", True)])
+    'lags of a, b: none are known'
+    """
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        by_reason.setdefault((one.kind, one.reason), []).append(one.subject)
+    return "; ".join(
+        f"{kind} of {named([printable(one) for one in subjects])}: {printable(reason)}"
+        if all(subjects)
+        else printable(reason)
+        for (kind, reason), subjects in by_reason.items()
+    )

@@ -1,0 +1,265 @@
+"""Who reads what producers write, over all topics and groups of a snapshot: as figures, as tables, and what lasts of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from rmqalloc.audit._signed_groups import SignedGroup
+from rmqalloc.audit.reach_answers import Answer, WrittenTopics, answers_of
+from rmqalloc.lazy import lazy_property
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.system_topics import is_system_topic
+from rmqalloc.snapshot.unknown import Unknowns
+from rmqalloc.text import named
+
+UNREAD_SCHEMA = pa.schema([
+    ("consumer_group", pa.string()), ("topic", pa.string()), ("reason", pa.string()), ("queues", pa.string()),
+    ("n_queues", pa.int64()), ("n_written", pa.int64()), ("messages", pa.int64()), ("n_without_lag", pa.int64()),
+    ("detail", pa.string()),
+])  # fmt: skip
+"""Columns of the table of messages that nobody reads."""
+
+REACH_SCHEMA = pa.schema([
+    ("consumer_group", pa.string()), ("topic", pa.string()), ("broker_name", pa.string()), ("queue_id", pa.int64()),
+    ("state", pa.string()), ("reason", pa.string()), ("readers", pa.list_(pa.string())), ("is_written", pa.bool_()),
+    ("messages", pa.int64()), ("detail", pa.string()),
+])  # fmt: skip
+"""Columns of the table of all queues."""
+
+
+class Reach:
+    """Who reads the queues that hold or get messages.
+
+    Parameters
+    ----------
+    make : callable
+        Gives the answers; called when they are first looked at.
+
+    Attributes
+    ----------
+    answers : tuple of Answer
+        One for every group, topic and reason.
+    unread : tuple of Answer
+        Those of queues that nobody reads: the largest backlog first, those of an unknown one before those without.
+    """
+
+    def __init__(self, make: Callable[[], Iterable[Answer]]) -> None:
+        self._make = make
+
+    @lazy_property
+    def answers(self) -> tuple[Answer, ...]:
+        """Answers of all queues."""
+        return tuple(self._make())
+
+    @lazy_property
+    def unread(self) -> tuple[Answer, ...]:
+        """Answers of unread queues: largest backlog first, unknown backlogs before absent ones."""
+        return tuple(sorted((one for one in self.answers if one.state == "unread"), key=_by_backlog))
+
+    @property
+    def unknown(self) -> tuple[Answer, ...]:
+        """Answers of queues of which it is not known whether anybody reads them."""
+        return tuple(one for one in self.answers if one.state == "unknown")
+
+    @property
+    def n_topics(self) -> int:
+        """Topics with a queue that holds or gets messages."""
+        return len({one.topic for one in self.answers})
+
+    def counts(self) -> dict[str, int]:
+        """Number of queues by reason, a queue counted once for every group."""
+        found = Counter[str]()
+        for one in self.answers:
+            found[one.reason] += len(one.queues)
+        return dict(sorted(found.items()))
+
+    def of_groups(self, names: Collection[str]) -> Reach:
+        """The answers of some groups, and those of topics that no group subscribes to."""
+        return Reach(lambda: (one for one in self.answers if one.consumer_group is None or one.consumer_group in names))
+
+    def lasting(self, before: Reach) -> Reach:
+        """What is unread at both of two looks; of a queue that was read at the one before, it is not known."""
+        seen = {(one.consumer_group, queue) for one in before.unread for queue in one.queues}
+        return Reach(lambda: (made for one in self.answers for made in _lasting(one, seen)))
+
+    def unread_table(self) -> pa.Table:
+        """One row per group, topic and reason: `UNREAD_SCHEMA`."""
+        return pa.Table.from_pylist(list(map(unread_row, self.unread)), UNREAD_SCHEMA)
+
+    def table(self) -> pa.Table:
+        """One row per group and queue: `REACH_SCHEMA`."""
+        columns: dict[str, list[Any]] = {name: [] for name in REACH_SCHEMA.names}
+        for one in sorted(self.answers, key=lambda one: (one.consumer_group or "", one.topic)):
+            n = len(one.queues)
+            for name in ("consumer_group", "topic", "state", "reason", "detail"):
+                columns[name] += [getattr(one, name)] * n
+            for name in ("broker_name", "queue_id"):
+                columns[name] += [getattr(queue, name) for queue in one.queues]
+            columns["readers"] += one.readers()
+            columns["is_written"] += map(one.is_written, one.queues)
+            columns["messages"] += [one.waiting.get(queue) for queue in one.queues]
+        return pa.table(columns, REACH_SCHEMA)
+
+
+def reach_of(
+    looked_at: Sequence[SignedGroup],
+    snapshot: Snapshot,
+    has_topic: Callable[[str], object],
+    with_all_groups: bool,
+) -> Reach:
+    """Who reads the queues of the topics of some groups.
+
+    Parameters
+    ----------
+    looked_at : sequence of SignedGroup
+    snapshot : Snapshot
+    has_topic : callable
+        Which topics to look at.
+    with_all_groups : bool
+        Whether these are all groups; only then it is known which topics no group subscribes to.
+    """
+
+    def make() -> Iterator[Answer]:
+        written = WrittenTopics({topic.name: topic for topic in snapshot.topics})
+        for signed in looked_at:
+            yield from answers_of(signed, filter(has_topic, signed.topics), written)
+        if with_all_groups:
+            yield from _without_group(snapshot, has_topic, written)
+
+    return Reach(make)
+
+
+def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:
+    """Queues of one topic in few words, by broker.
+
+    Examples
+    --------
+    >>> list(queue_ranges(MessageQueue("t", *one) for one in (("a", 0), ("a", 1), ("a", 7), ("b", 3))))
+    ['a:0-1,7', 'b:3']
+    """
+    for broker_name, some in groupby(queues, key=lambda queue: queue.broker_name):
+        ranges: list[list[int]] = []
+        for queue in some:
+            if ranges and queue.queue_id == ranges[-1][1] + 1:
+                ranges[-1][1] = queue.queue_id
+            else:
+                ranges.append([queue.queue_id] * 2)
+        yield f"{broker_name}:" + ",".join(f"{first}-{last}" if first < last else str(first) for first, last in ranges)
+
+
+def unread_row(one: Answer) -> dict[str, Any]:
+    """An answer as a row of `UNREAD_SCHEMA`."""
+    return {
+        "consumer_group": one.consumer_group,
+        "topic": one.topic,
+        "reason": one.reason,
+        "queues": " ".join(queue_ranges(one.queues)),
+        "n_queues": len(one.queues),
+        "n_written": one.n_written,
+        "messages": one.messages,
+        "n_without_lag": one.n_without_lag,
+        "detail": one.detail,
+    }
+
+
+def _by_backlog(one: Answer) -> tuple[object, ...]:
+    n = one.messages
+    is_none = n == 0 and not one.n_without_lag
+    return -(n or 0), is_none, -len(one.queues), one.topic, one.consumer_group or "", one.reason
+
+
+def _lasting(one: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> Iterator[Answer]:
+    """An answer, or what becomes of it if only some of its queues were unread before."""
+    if one.state != "unread":
+        yield one
+        return
+    still = tuple(queue for queue in one.queues if (one.consumer_group, queue) in seen)
+    if still:
+        yield replace(one, queues=still)
+    if len(still) < len(one.queues):
+        kept = set(still)
+        new = tuple(queue for queue in one.queues if queue not in kept)
+        yield replace(one, reason="unknown", queues=new, detail="it was not unread at the look before")
+
+
+# --- Topics that no group subscribes to ---
+
+
+def topics_without_group(snapshot: Snapshot, has_topic: Callable[[str], object]) -> list[str]:
+    """Topics to which no known group subscribes, those aside that RocketMQ makes for itself."""
+    subscribed = {topic for group in snapshot.groups for topic in group.subscriptions}
+    subscribed.update(t for group in snapshot.groups for client in group.clients for t in client.subscriptions or ())
+    own = {one.broker_name for one in snapshot.brokers}  # every broker has a topic that bears its name
+    return sorted(
+        topic.name
+        for topic in snapshot.topics
+        if topic.name not in subscribed
+        and topic.name not in own
+        and not is_system_topic(topic.name)
+        and has_topic(topic.name)
+    )
+
+
+def _without_group(snapshot: Snapshot, has_topic: Callable[[str], object], written: WrittenTopics) -> Iterator[Answer]:
+    alone = topics_without_group(snapshot, has_topic)
+    if not alone:
+        return
+    others = _may_subscribe(snapshot)
+    offsets, silent = _offsets(snapshot, set(alone)), _without_subscriptions(snapshot)
+    for name in alone:
+        found = written.get(name)
+        if found is None:
+            continue
+        waiting, holders = offsets[name]
+        visible = {"unknown" if others else "no-group": found.visible} if found.visible else {}
+        for reason, queues in (found.hidden | visible).items():
+            detail = others if reason == "unknown" else _who_was(holders, silent)
+            yield Answer(None, name, reason, queues, detail, found, waiting)
+
+
+def _may_subscribe(snapshot: Snapshot) -> str:
+    """Why a group may subscribe to a topic of which none is known, empty if none may."""
+    unknown = Unknowns(snapshot)
+    if unknown.why_more("subscriptions"):
+        return "not all groups are known"
+    without_clients = {one.name for one in snapshot.groups if not one.clients and not unknown.why("clients", one.name)}
+    perhaps = sorted(
+        {one.subject for one in unknown if one.kind in ("clients", "subscriptions")} - {""} - without_clients
+    )
+    return (
+        f"not known is what {named(perhaps)} {'subscribes' if len(perhaps) == 1 else 'subscribe'} to" if perhaps else ""
+    )
+
+
+def _offsets(snapshot: Snapshot, topics: Collection[str]) -> dict[str, tuple[dict[MessageQueue, int], list[str]]]:
+    """By topic, messages that no group has consumed, as far as a group has a lag there, and the groups with offsets."""
+    waiting: dict[str, dict[MessageQueue, int]] = {name: {} for name in topics}
+    holders: dict[str, dict[str, None]] = {name: {} for name in topics}
+    for group in snapshot.groups:
+        for lag in group.lags:
+            queue = lag.queue
+            if queue.topic in waiting:
+                known = waiting[queue.topic]
+                known[queue] = min(lag.messages, known.get(queue, lag.messages))
+                if lag.consumer_offset >= 0:
+                    holders[queue.topic][group.name] = None
+    return {name: (waiting[name], sorted(holders[name])) for name in topics}
+
+
+def _without_subscriptions(snapshot: Snapshot) -> list[str]:
+    """Groups of which it is not known what they read: brokers know that of groups with clients alone."""
+    return sorted(one.name for one in snapshot.groups if not (one.clients or one.subscriptions or one.lags))
+
+
+def _who_was(holders: Sequence[str], silent: Sequence[str]) -> str:
+    """Which groups may have read a topic before."""
+    if holders:
+        return f"{named(holders)} committed offsets there and {'does' if len(holders) == 1 else 'do'} not subscribe now"
+    return f"not known is what {named(silent)} subscribed to, without a client now" if silent else ""

@@ -1,0 +1,105 @@
+"""Messages that nobody reads, as text: a table, or one line if there are none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO
+
+from rmqalloc.audit.reach import Reach, queue_ranges
+from rmqalloc.audit.reach_answers import Answer
+from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.results.terminal import text_table
+from rmqalloc.text import counted, named, printable
+
+_HEADER = ("messages", "group", "topic", "reason", "queues", "", "detail")
+_MOST_RANGES = 4
+
+
+def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True) -> Iterator[str]:
+    """The table, or that every queue is read; and of which queues that is not known.
+
+    Parameters
+    ----------
+    reach : Reach
+    most : int or None
+        Rows to show; all if None.
+    file : text file, optional
+        Where it goes.
+    is_known : bool
+        Whether the snapshot has all that decides it.
+    """
+    unread, unknown = reach.unread, unknown_words(reach)
+    yield headline(reach, is_known)
+    if unread:
+        shown = unread[:most]
+        details = any(one.detail for one in shown)
+        rows = [_row(one, most is None)[: None if details else -1] for one in shown]
+        width = len(_HEADER) - (not details)
+        yield from text_table(
+            _HEADER[:width], rows, [name not in ("messages", "queues") for name in _HEADER[:width]], file
+        )
+        if len(shown) < len(unread):
+            yield f"and {counted(len(unread) - len(shown), 'more row')}: -o wide shows all"
+        yield from (
+            f"{reason}: {REASONS[reason].meaning}" for reason in REASONS if any(one.reason == reason for one in shown)
+        )
+    if unknown:
+        yield unknown
+
+
+def headline(reach: Reach, is_known: bool = True) -> str:
+    """How much nobody reads, in one line; that all is read only if all that decides it ``is_known``."""
+    if not reach.unread:
+        topics = counted(reach.n_topics, "topic")
+        if not reach.n_topics:
+            return f"No topic {'has' if is_known else 'is known to have'} a queue that producers write to."
+        return (
+            f"No queue of {topics} is known to be unread."
+            if reach.unknown or not is_known
+            else f"Every written queue of {topics} is read."
+        )
+    n, names = sum(len(one.queues) for one in reach.unread), {one.topic for one in reach.unread}
+    known = [one.messages for one in reach.unread if one.messages is not None]
+    is_least = any(one.n_without_lag for one in reach.unread)
+    wait = (
+        "backlog not known"
+        if not known
+        else f"{'at least ' if is_least else ''}{counted(sum(known), 'message')} waiting"
+    )
+    return f"Messages nobody reads: {counted(n, 'queue')} of {counted(len(names), 'topic')}, {wait}"
+
+
+def unknown_words(reach: Reach) -> str:
+    """Of how many queues it is not known who reads them, and why; empty if there are none."""
+    if not reach.unknown:
+        return ""
+    n, topics = sum(len(one.queues) for one in reach.unknown), {one.topic for one in reach.unknown}
+    whys = list(dict.fromkeys(printable(one.detail) for one in reach.unknown if one.detail))
+    return f"Not known is who reads {counted(n, 'queue')} of {counted(len(topics), 'topic')}{': ' if whys else ''}{named(whys)}"
+
+
+def messages_text(one: Answer) -> str:
+    """The backlog of an answer: a bound if some queues are not known, ``-`` if none is."""
+    if one.messages is None:
+        return "-"
+    return f"{'≥ ' if one.n_without_lag else ''}{one.messages:,}"
+
+
+def ranges_text(one: Answer, is_whole: bool = False) -> str:
+    """Queues of an answer by broker, the first few brokers."""
+    ranges = list(queue_ranges(one.queues))
+    shown = ranges if is_whole else ranges[:_MOST_RANGES]
+    more = [f"and {counted(len(ranges) - len(shown), 'more broker')}"] if len(shown) < len(ranges) else []
+    return " ".join([*shown, *more])
+
+
+def _row(one: Answer, is_whole: bool) -> list[str]:
+    return [
+        messages_text(one),
+        "(none)" if one.consumer_group is None else one.consumer_group,
+        one.topic,
+        one.reason,
+        f"{len(one.queues):,}",
+        ranges_text(one, is_whole),
+        one.detail,
+    ]

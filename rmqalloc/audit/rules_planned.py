@@ -1,0 +1,108 @@
+"""The rule on a saved plan: does every queue have the owner that the plan gives it?"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+
+import pyarrow.compute as pc
+
+from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
+from rmqalloc.audit.finding import Fault, Finding, common_topic
+from rmqalloc.model import MessageQueue
+from rmqalloc.plans import Plan
+from rmqalloc.plans.plan_totals import scenario_of
+from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.text import counted
+
+Planned = Mapping[str, PlannedOwners]
+"""Owners after a plan by consumer group."""
+
+
+def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
+    """Owners of all queues after a scenario of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    scenario : str, optional
+        Its name; need not be given if there is just one.
+
+    Raises
+    ------
+    ValueError
+        The plan has no such scenario, or several and none is named.
+    """
+    wanted = scenario_of(plan, scenario)
+    rows = plan.queues.filter(pc.equal(plan.queues["scenario"], wanted))
+    rows = rows.filter(pc.not_equal(rows["change"], "gone"))
+    columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after", "others_after")
+    owners: dict[str, dict[MessageQueue, str | tuple[str, ...] | None]] = {}
+    for group, topic, broker, number, owner, others in zip(*(rows[name].to_pylist() for name in columns), strict=True):
+        owners.setdefault(group, {})[MessageQueue(topic, broker, number)] = (owner, *others) if others else owner
+    return owners
+
+
+def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues whose owner is not the planned one. The owner now is the reported one, or else the expected one."""
+    planned = audited.planned
+    if planned is None:
+        return
+    now = _owners_now(audited)
+    topics = {queue.topic for queue in planned}
+    known = {queue: ids for queue, ids in now.items() if queue.topic in topics and ids is not None}
+    gone = planned.keys() - now.keys()
+    other = {queue for queue, ids in known.items() if queue not in planned or ids != _as_ids(planned[queue])}
+    if not gone and not other:
+        return
+    queues = sort_queues([*gone, *other])
+    first = queues[0]
+    is_now = "not there" if first in gone else f"owned by {_shown(known[first])}"
+    in_plan = _shown(_as_ids(planned[first])) if first in planned else "not in the plan"
+    yield Fault(
+        f"{counted(len(queues), 'queue')} of {len(planned):,} in the plan are elsewhere by what the clients "
+        f"{'say' if audited.reported.any_answer else 'should own'}: {first.topic} {first.broker_name}:{first.queue_id}, for "
+        f"one, is {is_now}, in the plan {in_plan}.",
+        "Do what is left of the plan, or make a new one of this snapshot.",
+        topic=common_topic(queues),
+        queues=tuple(queues),
+        clients=tuple(sort_client_ids(set[str]().union(*(known[queue] for queue in other)))),
+    )
+
+
+def absent_groups(planned: Planned, names: Container[str]) -> Iterator[Finding]:
+    """Consumer groups of the plan that the snapshot does not have."""
+    for group in (group for group in planned if group not in names):
+        queues = sort_queues(planned[group])
+        yield Finding(
+            "differs-from-plan",
+            "warning",
+            group,
+            common_topic(queues),
+            tuple(queues),
+            (),
+            f"The snapshot has no such consumer group; the plan gives {counted(len(queues), 'queue')} to its clients.",
+            "Take the snapshot of the cluster that was planned, or make a new plan of this snapshot.",
+        )
+
+
+def _owners_now(audited: AuditedGroup) -> dict[MessageQueue, set[str] | None]:
+    """Client ids that own each queue, None if that is not known."""
+    owners: dict[MessageQueue, set[str] | None] = {}
+    for unit in audited.units:
+        is_reported = audited.reported.any_answer
+        for queue, slots in (audited.reported.owners(unit) if is_reported else unit.always).items():
+            ids = {unit.client_ids[slot] for slot in slots}
+            if is_reported:
+                is_known = bool(ids or not audited.reported.silent)
+            else:
+                is_known = unit.problem is None and slots == unit.perhaps[queue]
+            owners[queue] = ids if is_known else None
+    return owners
+
+
+def _as_ids(owner: str | tuple[str, ...] | None) -> set[str]:
+    return set() if owner is None else {owner} if isinstance(owner, str) else {*owner}
+
+
+def _shown(ids: set[str]) -> str:
+    return " and ".join(sort_client_ids(ids)) or "nobody's"

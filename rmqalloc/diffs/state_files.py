@@ -1,0 +1,36 @@
+"""A snapshot or a plan from a file, whichever it holds."""
+
+from __future__ import annotations
+
+import re
+
+from rmqalloc.documents import STDIN, read_source
+from rmqalloc.plans import Plan, load_plan
+from rmqalloc.plans.plan_writing import PACKED
+from rmqalloc.snapshot import Snapshot, SnapshotError
+from rmqalloc.snapshot.files import read_snapshot_with_warnings
+
+_OF_A_PLAN = re.compile(rb'"kind"\s*:\s*"Plan"')  # no name can hold this: quotes within text are escaped
+
+
+def read_state(path: str) -> tuple[Snapshot | Plan, tuple[str, ...]]:
+    """Read a snapshot of any form or a saved plan; ``-`` is standard input, for a snapshot alone.
+
+    Returns
+    -------
+    tuple of (Snapshot or Plan) and tuple of str
+        It, and what should be known about it.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    SnapshotError, PlanError
+        It holds neither, or a plan that was changed after it was written.
+    """
+    if path.endswith(PACKED):
+        return load_plan(path), ()
+    source = read_source(path, SnapshotError)
+    if path != STDIN and _OF_A_PLAN.search(source.data):
+        return load_plan(path), ()
+    return read_snapshot_with_warnings(source)

@@ -1,0 +1,314 @@
+"""Records: classes whose fields are declared once, read from plain data and described as JSON Schema by that declaration.
+
+What a field holds is a kind: the one that is declared for it (``needed``, ``optional``, ``Annotated``), else the one that
+follows from its type. Kinds raise `FieldError`, whose parts are the place in the data; whoever reads a file puts file, line and
+column before it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import cache
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+from rmqalloc.documents.document import SCHEMA
+from rmqalloc.documents.document_errors import known_names, shown
+from rmqalloc.documents.fields import FieldError, Kind, Number, ScenarioError, Text, Truth, Whole
+from rmqalloc.model import MessageQueue
+
+MOST = 2**63 - 1
+COUNT = Whole(0, MOST)
+SIGNED = Whole(-MOST - 1, MOST)
+ANY_TEXT = Text(may_be_empty=True, most_bytes=None)
+
+
+@dataclass(frozen=True)
+class Anything:
+    """Whatever there is."""
+
+    def read(self, given: Any) -> Any:
+        """It."""
+        return given
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Maybe:
+    """Null, or something of a kind."""
+
+    kind: Kind
+
+    def read(self, given: Any) -> Any:
+        """None, or what the kind reads."""
+        return None if given is None else self.kind.read(given)
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema."""
+        return {"anyOf": [self.kind.schema(), {"type": "null"}]}
+
+
+@dataclass(frozen=True)
+class ListOf:
+    """A list, each element of one kind; kept as a tuple."""
+
+    kind: Kind
+
+    def read(self, given: Any) -> tuple[Any, ...]:
+        """The elements."""
+        if not isinstance(given, list | tuple):
+            raise FieldError(f"must be a list, got {shown(given)}")
+        read, found = self.kind.read, []
+        try:
+            for one in given:
+                found.append(read(one))
+        except FieldError as error:
+            raise error.inside(len(found)) from None
+        return tuple(found)
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema."""
+        return {"type": "array", "items": self.kind.schema()}
+
+
+@dataclass(frozen=True)
+class MappingOf:
+    """A mapping of text to values of one kind."""
+
+    kind: Kind
+
+    def read(self, given: Any) -> dict[str, Any]:
+        """The values by key."""
+        if not isinstance(given, Mapping):
+            raise FieldError(f"must be a mapping, got {shown(given)}")
+        found = {}
+        for key, value in given.items():
+            try:
+                found[ANY_TEXT.read(key)] = self.kind.read(value)
+            except FieldError as error:
+                raise error.inside(str(key)) from None
+        return found
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema."""
+        return {"type": "object", "additionalProperties": self.kind.schema()}
+
+
+class Record:
+    """An instance of a dataclass or named tuple from a mapping of its fields.
+
+    Parameters
+    ----------
+    cls : type
+    **kinds : Kind
+        Of fields that cannot declare them where the class stands.
+    """
+
+    def __init__(self, cls: type[Any], **kinds: Kind) -> None:
+        self.cls = cls
+        self.kinds: dict[str, Kind] = kinds_of(cls) | kinds
+        self.needed = needed_fields(cls)
+        self._readers = _Readers((name, kind.read) for name, kind in self.kinds.items())
+
+    def read(self, given: Any) -> Any:
+        """The instance."""
+        if not isinstance(given, Mapping):
+            raise FieldError(f"must be a mapping, got {shown(given)}")
+        readers, found, key = self._readers, {}, ""
+        try:
+            for key, value in given.items():
+                found[key] = readers[key](value)
+        except FieldError as error:
+            raise error.inside(str(key)) from None
+        if len(found) < len(readers):
+            _check_needed(found, self.needed)
+        return self.cls(**found)
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema."""
+        return object_schema(self.cls, self.kinds)
+
+
+class _Readers(dict[str, Callable[[Any], Any]]):
+    """What reads each field; a name that is not known is an error of that field."""
+
+    def __missing__(self, name: Any) -> Callable[[Any], Any]:
+        raise FieldError(f"is not known; {known_names(str(name), self)}")
+
+
+def _check_names(given: Mapping[Any, Any], known: Collection[str], needed: Collection[str]) -> None:
+    """Refuse a field that is not known, and one that is missing."""
+    for name in given:
+        if name not in known:
+            raise FieldError(f"is not known; {known_names(str(name), known)}", (str(name),))
+    _check_needed(given, needed)
+
+
+def _check_needed(given: Collection[str], needed: Collection[str]) -> None:
+    for name in needed:
+        if name not in given:
+            raise FieldError("is missing", (name,))
+
+
+def object_schema(cls: type[Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """JSON Schema of a mapping of fields, with what is said of them and their defaults, where that is declared."""
+    declared = {one.name: one for one in fields(cls)} if is_dataclass(cls) else {}
+    properties = {}
+    for name, kind in kinds.items():
+        properties[name] = schema = dict(kind.schema())
+        one = declared.get(name)
+        if one is not None and one.metadata.get("says"):
+            schema["description"] = one.metadata["says"]
+            if not is_needed(one) and one.default is not None:
+                schema["default"] = _plain(one.default)
+    return {"type": "object", "properties": properties, "required": needed_fields(cls), "additionalProperties": False}
+
+
+def needed_fields(cls: type[Any]) -> list[str]:
+    """Fields that have no default."""
+    if not is_dataclass(cls):
+        return [name for name in cls._fields if name not in cls._field_defaults]
+    return [one.name for one in fields(cls) if is_needed(one)]
+
+
+def is_needed(one: Field[Any]) -> bool:
+    """Whether a field must be given."""
+    return one.default is MISSING and one.default_factory is MISSING
+
+
+def kinds_of(cls: type[Any]) -> dict[str, Kind]:
+    """The kind of every field of a dataclass or named tuple."""
+    declared = {one.name: one.metadata.get("kind") for one in fields(cls)} if is_dataclass(cls) else {}
+    hints = get_type_hints(cls, include_extras=True)
+    names = declared if is_dataclass(cls) else cls._fields
+    return {name: declared.get(name) or _kind(hints[name]) for name in names}
+
+
+_OF_TYPES: dict[Any, Kind] = {str: ANY_TEXT, int: COUNT, bool: Truth(), float: Number(), Any: Anything()}
+
+
+def _kind(hint: Any) -> Kind:
+    """The kind that follows from a type."""
+    origin, args = get_origin(hint), get_args(hint)
+    if hint in _OF_TYPES:
+        return _OF_TYPES[hint]
+    if hasattr(hint, "__metadata__"):
+        kind: Kind = hint.__metadata__[0]
+        return kind
+    if origin in (types.UnionType, Union):
+        return Maybe(_kind(next(arg for arg in args if arg is not types.NoneType)))
+    if origin is tuple:
+        return ListOf(_kind(args[0]))
+    if origin is not None and issubclass(origin, Mapping):
+        return MappingOf(_kind(args[1]))
+    return record(hint)
+
+
+@cache
+def record(cls: Any) -> Record:
+    """The record of a class, made once."""
+    return Record(cls)
+
+
+_OF_TYPES[MessageQueue] = Record(MessageQueue, queue_id=SIGNED)  # its own module lies below this one
+
+
+def needed(kind: Kind, says: str = "") -> Any:
+    """A field that must be given; what it ``says`` is its description in the schema."""
+    return field(metadata={"kind": kind, "says": says})
+
+
+def optional(kind: Kind, default: Any = None, says: str = "") -> Any:
+    """A field that may be left out."""
+    return field(default=default, metadata={"kind": kind, "says": says})
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Data whose fields are checked whoever makes it, and which can be made from and turned into plain data."""
+
+    one_of: ClassVar[tuple[str, ...]] = ()  # exactly one of these fields must be given
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not one.default:
+                try:
+                    object.__setattr__(self, one.name, one.metadata["kind"].read(value))
+                except FieldError as error:
+                    raise ScenarioError(error.what, (one.name, *error.parts)) from None
+        given = [name for name in self.one_of if getattr(self, name) is not None]
+        if self.one_of and len(given) != 1:
+            got = " and ".join(given) or "none of them"
+            raise ScenarioError(f"must have exactly one of {', '.join(self.one_of)}, got {got}")
+
+    @classmethod
+    def of(cls, data: Any) -> Any:
+        """Make one from plain data; a null counts as left out, for so tables say it."""
+        if not isinstance(data, Mapping):
+            raise ScenarioError(f"must be a mapping, got {shown(data)}")
+        given = {name: value for name, value in data.items() if value is not None}
+        try:
+            _check_names(given, [one.name for one in fields(cls)], needed_fields(cls))
+        except FieldError as error:
+            raise ScenarioError(error.what, error.parts) from None
+        return cls(**given)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data that `of` makes the same from; what was left out is left out."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        left_out = {one.name: one.default for one in fields(self) if not is_needed(one)}
+        return {name: _plain(value) for name, value in values.items() if left_out.get(name, MISSING) != value}
+
+    @classmethod
+    def schema(cls) -> dict[str, Any]:
+        """JSON Schema of the plain data."""
+        made = object_schema(cls, kinds_of(cls))
+        return {**made, "oneOf": [{"required": [name]} for name in cls.one_of]} if cls.one_of else made
+
+
+def _plain(value: Any) -> Any:
+    """Values that have plain data of their own as that; tuples as lists, a tuple of one text as that text."""
+    if isinstance(value, tuple):
+        return value[0] if len(value) == 1 and isinstance(value[0], str) else [_plain(one) for one in value]
+    to_data = getattr(value, "to_data", None)
+    return value if to_data is None else to_data()
+
+
+@dataclass(frozen=True)
+class Part:
+    """Data with fields of its own."""
+
+    cls: type[Checked]
+    is_described: bool = False
+
+    def read(self, given: Any) -> Any:
+        """The part."""
+        return given if isinstance(given, self.cls) else self.cls.of(given)
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema."""
+        return described(self.cls) if self.is_described else self.cls.schema()
+
+
+def list_of(cls: type[Checked]) -> ListOf:
+    """A list of data with fields of its own."""
+    return ListOf(Part(cls, is_described=True))
+
+
+def described(cls: type[Checked]) -> dict[str, Any]:
+    """JSON Schema of data with fields of its own; its description is the first line of the docstring."""
+    return {**cls.schema(), "description": (cls.__doc__ or "").partition("\n")[0].replace("`", "")}
+
+
+def document_schema(title: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON Schema (2020-12) of a whole document, whose body is that of an object."""
+    properties = {
+        SCHEMA: {"type": "string", "description": "Where the JSON Schema of such a file is, for editors."},
+        **body["properties"],
+    }
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **body, "properties": properties}

@@ -1,0 +1,144 @@
+"""Owners of fleets whose units have strategies of their own, with the hashes of what many scenarios share kept."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.evaluation._one_ring import fits_one_ring, owners_on_one_ring
+from rmqalloc.evaluation.rows import Bad, ErrCode, Reason, Unusable
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import Strings, offsets_of, ranges
+from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
+from rmqalloc.scenarios.subfleet import Rules, subfleet
+from rmqalloc.strategies import Strategy
+from rmqalloc.strategies.base import fresh_owners
+from rmqalloc.strategies.hashing import Hashes, Pieces, RingJob, hash_ids, md5_queues
+
+Owners = NDArray[np.int32]
+
+MAX_POINTS = 1 << 24
+"""Most points of the consistent hash ring of one unit; also most that are worked on at once."""
+
+_MOST_SOURCES = 8  # ids hashed, and kept, for one that is asked for
+
+
+def owners_of_units(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> Owners:
+    """Owners of the queues of some units of a fleet."""
+    some: Owners = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
+    return some
+
+
+class Assigner:
+    """Gives queues their owners, again and again for fleets that are made out of one another.
+
+    The hashes of client ids and queues are kept, for scenarios move many of them about and bring few new ones.
+
+    Parameters
+    ----------
+    fleet : Fleet
+        The one that the others are made from.
+    """
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._queue_lists = fleet.queue_lists
+        self._hashes: Hashes | None = None
+        self._points: dict[tuple[tuple[Strings, ...], int], Hashes] = {}
+
+    def owners(self, fleet: Fleet, rules: Rules) -> tuple[Owners, Bad]:
+        """Owners of all queues of all units, and why some units could not be assigned.
+
+        Parameters
+        ----------
+        fleet : Fleet
+            In Java's order. Units may be without queues or without clients; the queues of these are nobody's.
+        rules : Rules
+            Their strategies.
+
+        Raises
+        ------
+        TypeError
+            A strategy needs machine rooms and the fleet does not know them.
+        """
+        numbers = np.flatnonzero(np.bincount(rules.of_unit, minlength=len(rules.table))).tolist()
+        if len(numbers) == 1 and not fleet.empty_units.size:
+            s = rules.table[numbers[0]]
+            if int(fleet.client_offsets[-1]) * (s.virtual_nodes or 0) <= MAX_POINTS:
+                return self._of_one(fleet, s), _refused(fleet, s)
+        out, bad = np.full(int(fleet.queue_offsets[-1]), -1, np.int32), Bad()
+        for s, mine in rules.by_strategy():
+            self._put(fleet, mine, s, out, bad)
+        return out, bad
+
+    def _put(self, fleet: Fleet, mine: NDArray[np.int64], s: Strategy, out: Owners, bad: Bad) -> None:
+        """Owners of the units of one strategy, a ring's worth of points at a time."""
+        n_queues, n_clients = fleet.n_queues[mine], fleet.n_clients[mine]
+        n_points = n_clients.astype(np.int64) * (s.virtual_nodes or 0)
+        for place in np.flatnonzero(n_points > MAX_POINTS).tolist():
+            text = f"the ring would have {n_points[place]} points; at most {MAX_POINTS} can be planned"
+            bad[int(mine[place])] = Reason(ErrCode.TOO_LARGE, text)
+        there = (n_points <= MAX_POINTS) & (n_queues > 0) & (n_clients > 0)
+        units = mine[there]
+        pieces = offsets_of(n_points[there])[:-1] // MAX_POINTS
+        for some in np.split(units, 1 + np.flatnonzero(np.diff(pieces))):
+            if some.size:
+                part = subfleet(fleet, some)
+                out[ranges(fleet.queue_offsets[some], part.n_queues)] = self._of_one(part, s)
+                bad.update({int(some[unit]): reason for unit, reason in _refused(part, s).items()})
+
+    def _of_one(self, fleet: Fleet, s: Strategy) -> Owners:
+        """Owners by one strategy of units with queues and clients."""
+        nodes = s.virtual_nodes if s.has_shared_points else None
+        if nodes is None or not isinstance(fleet.client_lists, DistinctLists):
+            return s.assign_fleet(fleet, on_error="report")
+        ids, hashes = fleet.client_lists.client_ids, self._hashes_of(fleet)
+        if isinstance(ids, Derived) and fits_one_ring(fleet, ids):
+            return owners_on_one_ring(fleet, ids.rows, self._kept(ids.sources, nodes).reshape(-1, nodes), hashes)
+        out = fresh_owners(fleet)
+        RingJob(fleet, Pieces.of(fleet), nodes, self._points_of(ids, nodes), hashes, out).run(1)
+        return out
+
+    def _points_of(self, ids: Strings, nodes: int) -> Hashes:
+        """Points of client ids, slot by slot; of derived ones those of the sources, if these are not too many."""
+        n_sources = sum(map(len, ids.sources)) if isinstance(ids, Derived) else 0
+        # Of a small part the sources are not worth it: with a ring for every group they would all be hashed for each.
+        is_most = n_sources <= _MOST_SOURCES * len(ids) and n_sources * nodes <= MAX_POINTS
+        if isinstance(ids, Derived) and is_most:
+            points: Hashes = np.take(self._kept(ids.sources, nodes).reshape(-1, nodes), ids.rows, axis=0).reshape(-1)
+            return points
+        return _hashed(ids, nodes) if isinstance(ids, Derived) else self._kept((ids,), nodes)
+
+    def _kept(self, sources: tuple[Strings, ...], nodes: int) -> Hashes:
+        """Points of columns laid end to end, made once."""
+        if (sources, nodes) not in self._points:
+            if sum(kept.size for kept in self._points.values()) > MAX_POINTS:
+                self._points.clear()
+            one = len(sources) == 1
+            made = _hashed(sources[0], nodes) if one else np.concatenate([self._kept((s,), nodes) for s in sources])
+            self._points[sources, nodes] = made
+        return self._points[sources, nodes]
+
+    def _hashes_of(self, fleet: Fleet) -> Hashes:
+        """Hashes of all queue lists."""
+        lists = fleet.queue_lists
+        if lists is self._queue_lists and self._hashes is not None:
+            return self._hashes
+        hashes = np.empty(lists.queue_ids.size, np.uint32)
+        if hashes.size:
+            md5_queues(fleet, 0, hashes.size, hashes)
+        if lists is self._queue_lists:
+            self._hashes = hashes
+        return hashes
+
+
+def _hashed(ids: Strings, nodes: int) -> Hashes:
+    """Points of client ids, slot by slot."""
+    points = np.empty(len(ids) * nodes, np.uint32)
+    hash_ids(ids, nodes, 0, len(ids), None, points)
+    return points
+
+
+def _refused(fleet: Fleet, s: Strategy) -> Bad:
+    """Units that a strategy refuses, of those that have queues and clients."""
+    code = ErrCode.BAD_STRATEGY if isinstance(s, Unusable) else ErrCode.REFUSED
+    return {error.position: Reason(code, error.reason) for error in s.fleet_errors(fleet)}

@@ -1,0 +1,248 @@
+"""Plans of many units at once: Arrow record batches in, the figures before and after every scenario out.
+
+This is where Arrow comes in and goes out; between them stands `rmqalloc.evaluation.evaluate`. A row crosses once, whatever
+the number of scenarios; a bad row is reported in its own rows and never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from rmqalloc.documents.fields import MAX_OF_ROW
+from rmqalloc.errors import ArgumentError
+from rmqalloc.evaluation.carried import check_carried, with_carried
+from rmqalloc.evaluation.evaluate import evaluate
+from rmqalloc.evaluation.figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema
+from rmqalloc.evaluation.limits import Sizes
+from rmqalloc.evaluation.rows import ErrCode, read_batch
+from rmqalloc.scenarios import CURRENT, Scenario, scenarios_of
+from rmqalloc.strategies import Strategy
+from rmqalloc.strategies.by_name import rule
+from rmqalloc.strategies.spelled import with_params
+
+__all__ = [
+    "BEST_BY",
+    "CRITERIA",
+    "MAX_QUEUES_PER_BATCH",
+    "PLAN_SCHEMA",
+    "ErrCode",
+    "PlanSpec",
+    "figures_schema",
+    "plan_batch",
+    "plan_stream",
+]
+
+OUTPUTS = ("metrics", "owners", "best")
+
+MAX_QUEUES_PER_BATCH = MAX_OF_ROW
+"""Queues of one output batch at most: far below the 2**31 of Arrow's list offsets, and about 1 GiB while it is made."""
+
+
+@dataclass(frozen=True)
+class PlanSpec:
+    """What to plan. It holds plain data and travels by pickle.
+
+    Attributes
+    ----------
+    strategy : str
+        Strategy of the rows that do not name one, as `rmqalloc.strategy`; its parameters may stand behind it, as in
+        ``CANARY(share=0.05)``, and are then put into ``params``.
+    params : mapping
+        Its parameters.
+    scenarios : tuple of Scenario
+        What to try; also as `rmqalloc.scenarios.scenarios_of` takes them.
+    output : {"metrics", "owners", "best"}
+        A row for the state before any change and one for every scenario of every unit; the same with its owners; or one
+        row for every unit, that of its best scenario.
+    best_by : tuple of str
+        What the best scenario has least of, the weightiest first; columns of the plan. Of equals the first is best.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A field is wrong.
+
+    Examples
+    --------
+    >>> PlanSpec("AVG", scenarios=[{"name": "8 pods", "changes": [{"scale_clients": {"to": 8}}]}]).scenarios[0].name
+    '8 pods'
+    """
+
+    strategy: str = "AVG"
+    params: Mapping[str, Any] = field(default_factory=dict)
+    scenarios: tuple[Scenario, ...] = ()
+    output: str = "metrics"
+    best_by: tuple[str, ...] = BEST_BY
+
+    if TYPE_CHECKING:  # wider than the fields are once it is made
+
+        def __init__(
+            self,
+            strategy: str = "AVG",
+            params: Mapping[str, Any] = ...,
+            scenarios: Iterable[Scenario | Mapping[str, Any]] = (),
+            output: str = "metrics",
+            best_by: Iterable[str] = BEST_BY,
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        name, params = with_params(self.strategy, self.params)
+        object.__setattr__(self, "strategy", name)
+        object.__setattr__(self, "params", params)
+        self.rule()
+        object.__setattr__(self, "scenarios", scenarios_of(self.scenarios) if self.scenarios else ())
+        object.__setattr__(self, "best_by", tuple(self.best_by))
+        if self.output not in OUTPUTS:
+            raise ArgumentError(f"output must be one of {', '.join(OUTPUTS)}, got {self.output!r}")
+        if not self.best_by or not set(self.best_by) <= set(CRITERIA):
+            raise ArgumentError(f"best_by must be some of {', '.join(CRITERIA)}, got {self.best_by!r}")
+
+    def rule(self) -> Strategy:
+        """The strategy, made anew."""
+        return rule(self.strategy, **self.params)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all states of a unit: that before any change, and the scenarios."""
+        return [CURRENT, *(scenario.name for scenario in self.scenarios)]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the plan."""
+        return figures_schema(self.output)
+
+
+def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ()) -> pa.RecordBatch:
+    """Plan every unit of a batch.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+        The columns `rmqalloc.Fleet.from_arrow` reads: consumer_group, topic, brokers or queues, client_ids, and optionally
+        broker_rooms and client_rooms. Optionally also ``strategy`` (string), which takes the place of the spec's with
+        parameters of its own, behind its name or in ``strategy_params`` (string, a JSON object of these parameters), and
+        ``virtual_nodes`` (integer); null means the spec's. And ``unit_err_msg`` (string): why the row could not be made, null
+        if it could, see `spark_udfs.joins.units`. Other columns are not read.
+    spec : PlanSpec
+        What to plan.
+    carry : sequence of str
+        Columns of the batch, of any type, to put behind those of the plan; their values stand in every row of their unit.
+
+    Returns
+    -------
+    pyarrow.RecordBatch
+        Schema ``spec.schema``, and behind it the columns to carry. A unit has a row for the state before any change
+        (scenario "current") and one for each scenario, all together, units in the order of the batch; with the output "best"
+        it has the row of its best scenario alone, or of "current" if there are no scenarios. The figures are those after the
+        scenario (`Balance`) and what it moves (`Movement`), ``mean_load`` is queues over clients (0.0 without clients),
+        ``cross_room`` is null where the table has no machine rooms, ``owners[i]`` belongs to the ``i``-th of the *sorted*
+        queues after and is a position in the *sorted* client list after, -1 for nobody.
+
+        ``err_code`` is an `ErrCode`, 0 in a good row. In a bad one ``err_msg`` says what is wrong, and everything but the
+        names is null. A text that is not UTF-8, which Parquet files and Arrow columns can hold, makes its row bad; names are
+        put out as UTF-8, with ``\\xNN`` for every byte that is none. That a scenario leaves a unit without clients or queues is
+        an outcome, not an error.
+
+        A unit that cannot be assigned before any change (no clients, no queues, a strategy that is not known or refuses it)
+        is bad in the row "current", and in those of scenarios that leave it so. Before a scenario that cures it nobody owns
+        its queues, so those of both states that get an owner have moved. What the table itself has wrong (a null, a queue
+        that is there twice, a unit that is too large) no scenario cures.
+
+    Raises
+    ------
+    TypeError
+        A column is missing or of the wrong type, or a scenario needs one that is not there: that is an error of the table,
+        not of a row.
+    ValueError
+        The output is "owners", and more may have to be put out than one column of lists holds, or columns to carry repeat
+        too often for one batch; `plan_stream` cuts. Or a column to carry has the name of one of the plan.
+    KeyError
+        A column to carry is not there.
+
+    Examples
+    --------
+    >>> batch = pa.RecordBatch.from_pylist([{
+    ...     "consumer_group": "g", "topic": "T",
+    ...     "brokers": [{"broker_name": "b", "read_queue_nums": 4}], "client_ids": ["c2", "c1", "c3"]}])
+    >>> spec = PlanSpec("AVG", scenarios=[{"name": "one less", "changes": [{"remove_clients": {"count": 1}}]}])
+    >>> [(row["scenario"], row["max_load"], row["moved"]) for row in plan_batch(batch, spec).to_pylist()]
+    [('current', 2, 0), ('one less', 2, 1)]
+    """
+    sizes = Sizes.of(batch, spec.scenarios)
+    too_large = sizes.too_large(MAX_QUEUES_PER_BATCH)
+    if spec.output == "owners":
+        sizes.check_owners(too_large)
+    check_carried(carry, spec.schema)
+    made = list(_with_columns(_planned(batch, spec, too_large), batch, carry))
+    if len(made) > 1:
+        raise ArgumentError(
+            "the columns to carry repeat too often for one batch: use plan_stream, which cuts a batch in pieces"
+        )
+    return made[0]
+
+
+def plan_stream(
+    batches: Iterable[pa.RecordBatch],
+    spec: PlanSpec,
+    max_queues: int = MAX_QUEUES_PER_BATCH,
+    carry: Sequence[str] = (),
+) -> Iterator[pa.RecordBatch]:
+    """Plan a stream of batches; a batch of very many queues, clients or rows comes out in several pieces.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        As `plan_batch`.
+    spec : PlanSpec
+        What to plan.
+    max_queues : int
+        Queues of a piece at most, those of all its rows together if owners are put out. A row that may have more in any
+        scenario is bad.
+    carry : sequence of str
+        As `plan_batch`.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        As `plan_batch`; all rows, in order.
+
+    Raises
+    ------
+    TypeError, ValueError, KeyError
+        As `plan_batch`.
+    """
+    check_carried(carry, spec.schema)
+    for piece, too_large in pieces(batches, spec, max_queues, with_owners=spec.output == "owners"):
+        yield from _with_columns(_planned(piece, spec, too_large), piece, carry)
+
+
+def too_large_rows(batch: pa.RecordBatch, spec: PlanSpec) -> dict[int, str]:
+    """Rows of a batch that would take too much memory, and why."""
+    return Sizes.of(batch, spec.scenarios).too_large(MAX_QUEUES_PER_BATCH)
+
+
+def pieces(
+    batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int, with_owners: bool
+) -> Iterator[tuple[pa.RecordBatch, dict[int, str]]]:
+    """Cut batches into pieces that can be worked on at once; with each come its rows that are too large, and why."""
+    for batch in batches:
+        sizes = Sizes.of(batch, spec.scenarios)
+        for start, stop in sizes.pieces(max_queues, with_owners, len(spec.scenarios) + 1):
+            yield batch.slice(start, stop - start), sizes.of_rows(start, stop).too_large(max_queues, with_owners)
+
+
+def _planned(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
+    """The plan of a batch, the rows left aside that are too large."""
+    evaluation = evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios)
+    return FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)
+
+
+def _with_columns(planned: pa.RecordBatch, units: pa.RecordBatch, carry: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The plan of a batch, in which every unit has as many rows, with columns of the units."""
+    n_rows = planned.num_rows // max(units.num_rows, 1)
+    return with_carried(planned, units, np.repeat(np.arange(units.num_rows), n_rows), carry)

@@ -1,0 +1,97 @@
+"""Queues whose reported owners are not the computed ones, group by group.
+
+Most groups own what one strategy gives them, and what they report says so already, see `OwnedAsComputed`. Only of the others
+are the views divided and compared queue by queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from rmqalloc.evaluation.shares import divide
+from rmqalloc.evidence.known import divides
+from rmqalloc.evidence.method import Rooms
+from rmqalloc.globs import matches_any
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.matching import ALL
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.views.group_views import ViewReader
+from rmqalloc.views.owned_as_computed import OwnedAsComputed
+from rmqalloc.views.reported import ReportedOwners
+from rmqalloc.views.unit_views import UnitViews
+from rmqalloc.views.view_units import differ
+
+
+def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[str, int | None]:
+    """How many queues of each group have other owners by report than by what every client computes.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `rmqalloc.evidence.with_strategies`.
+    groups : sequence of str
+        Patterns.
+
+    Returns
+    -------
+    dict of str to int or None
+        Groups of which a client reports what it owns; None if what the clients compute is not known.
+
+    Examples
+    --------
+    >>> from rmqalloc.evidence import with_strategies
+    >>> from rmqalloc.snapshot import Client, Topic, TopicBroker
+    >>> topic = Topic("T", (TopicBroker("b", 4),))
+    >>> a, b, c, d = topic.queues()
+    >>> clients = Client("c1", owned=(a, b, c)), Client("c2", owned=(d,))
+    >>> differing_queues(with_strategies(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))))
+    {'g': 1}
+    """
+    routes, owned = {one.name: one for one in snapshot.topics}, OwnedAsComputed()
+    found: dict[str, int | None] = {}
+    compared: list[tuple[str, list[UnitViews], ReportedOwners]] = []
+    reader = ViewReader(snapshot.topics)
+    for group in snapshot.groups:
+        if not _reports(group) or not matches_any(group.name, groups):
+            continue
+        found[group.name] = 0
+        topics = [routes[name] for name in group.subscriptions if name in routes]
+        if not owned.is_known(group) or any(owned.otherwise(group, one) for one in topics) or differ(group):
+            views = reader.views_of(group)
+            units = reader.units_of(views)
+            compared.append((group.name, units, ReportedOwners(views.clients)))
+    divide((view for _, units, _ in compared for unit in units for view in unit.views), Rooms.of(snapshot))
+    for name, units, reported in compared:
+        found[name] = _total(_differing(unit, reported) for unit in units)
+    return found
+
+
+def _reports(group: Group) -> bool:
+    return divides(group) and any(one.owned is not None for one in group.clients)
+
+
+def _total(counts: Iterable[int | None]) -> int | None:
+    total = 0
+    for one in counts:
+        if one is None:
+            return None
+        total += one
+    return total
+
+
+def _differing(unit: UnitViews, reported: ReportedOwners) -> int | None:
+    """Queues of a unit that a client has and should not have, or reports not to have and should; None if unknown."""
+    if unit.problem is not None:
+        return None
+    owners = reported.owners(unit)
+    if unit.is_retry and not any(owners.values()):
+        return 0
+    return sum(not _agrees(unit, queue, slots, reported.silent) for queue, slots in owners.items())
+
+
+def _agrees(unit: UnitViews, queue: MessageQueue, slots: Iterable[int], silent: Collection[str]) -> bool:
+    """Whether those who report a queue may have it, and all who have it for sure report it or nothing at all."""
+    ids, always, perhaps = (
+        {unit.client_ids[slot] for slot in one} for one in (slots, unit.always[queue], unit.perhaps[queue])
+    )
+    return ids <= perhaps and always.difference(silent) <= ids

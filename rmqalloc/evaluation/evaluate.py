@@ -1,0 +1,338 @@
+"""The one evaluator: units × scenarios → owners, balance and movement of every unit in every state.
+
+A state is the fleet before any change, or after one scenario. Everything that asks "what if" reads an `Evaluation`: the
+figures of `plan_batch`, owners by name, plans of snapshots, comparisons. Its principles, the weightiest first:
+
+1. The answer for a unit is that of the unit alone. A bad row disturbs no other; what is bad is found before it is worked on.
+2. Each distinct unit is assigned once in each state. Units that must come to the same (`EquivalenceClasses`) are worked out as
+   one; a unit that a scenario leaves as it was keeps its outcome from before. So a state is a few layers, each an
+   `Outcome` and the places of units in it, and owners of a unit are found by a gather.
+3. Names cost what is read. The fleet after a scenario is made whole only where somebody reads names (`EvaluatedUnits.fleet`).
+
+Before any change, units fall into three parts: those with distinct client ids, those with repeated or empty ids (which take
+longer ways), and those that cannot be assigned. Nobody owns the queues of the last before a scenario that cures them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.evaluation._equivalence import EquivalenceClasses
+from rmqalloc.evaluation.assigner import Assigner, Owners, owners_of_units
+from rmqalloc.evaluation.balance import balance, cross_room
+from rmqalloc.evaluation.movement import movement_of
+from rmqalloc.evaluation.rows import Bad, Read, ReadUnits, empties
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import Index, Offsets, offsets_of, ranges
+from rmqalloc.lazy import lazy_property
+from rmqalloc.scenarios import Changed, Rules, Scenario, apply
+from rmqalloc.scenarios.applied_changes import changed, concerned
+from rmqalloc.scenarios.subfleet import among_others, subfleet, unmoved
+
+Columns = dict[str, NDArray[Any]]
+Positions = NDArray[np.int64]
+Named = tuple[Fleet, Rules]
+
+
+class Outcome(NamedTuple):
+    """Units that were worked out together, no two of which must come to the same.
+
+    Attributes
+    ----------
+    figures : dict of str to ndarray
+        The numbers of `rmqalloc.evaluation.PLAN_SCHEMA`, one per unit; ``cross_room`` only where rooms are known.
+    rules : Rules
+        Their strategies.
+    owners : ndarray of int32
+        Of all their sorted queues, as positions in the sorted client lists.
+    offsets : ndarray of int64
+        Where the owners of each unit begin and end.
+    bad : dict of int to Reason
+        Units that could not be assigned; their figures mean nothing.
+    """
+
+    figures: Columns
+    rules: Rules
+    owners: Owners
+    offsets: Offsets
+    bad: Bad
+
+
+class Layer(NamedTuple):
+    """Which unit has which place in an outcome."""
+
+    outcome: Outcome
+    units: Positions
+    places: Positions
+
+    @property
+    def bad(self) -> Bad:
+        """Units that could not be assigned."""
+        if not self.outcome.bad:
+            return {}
+        some = np.flatnonzero(np.isin(self.places, list(self.outcome.bad)))
+        pairs = zip(self.units[some].tolist(), self.places[some].tolist(), strict=True)
+        return {unit: self.outcome.bad[place] for unit, place in pairs}
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluatedUnits:
+    """Some units in one state.
+
+    Attributes
+    ----------
+    rows : ndarray of int64
+        Their rows.
+    layers : sequence of Layer
+        Their outcomes; where several have a unit the last one counts. None of units that cannot be assigned before any change.
+    bad : dict of int to Reason
+        Units that could not be assigned.
+    """
+
+    rows: Positions
+    layers: Sequence[Layer]
+    bad: Bad
+    _make: Callable[[], Named]
+
+    @lazy_property
+    def _made(self) -> Named:
+        return self._make()
+
+    @property
+    def fleet(self) -> Fleet:
+        """All the units in this state, in Java's order."""
+        return self._made[0]
+
+    @property
+    def rules(self) -> Rules:
+        """Their strategies."""
+        return self._made[1]
+
+    @property
+    def good(self) -> Positions:
+        """Units that could be assigned."""
+        return np.delete(np.arange(self.rows.size), list(self.bad))
+
+    @lazy_property
+    def owners(self) -> Owners:
+        """Owners of all queues of ``fleet`` as positions in its client lists, -1 for nobody."""
+        if not self.layers:
+            return np.full(int(self.fleet.queue_offsets[-1]), -1, np.int32)
+        starts, begin = np.empty(self.rows.size, np.int64), 0
+        for layer in self.layers:
+            starts[layer.units] = layer.outcome.offsets[layer.places] + begin
+            begin += int(layer.outcome.offsets[-1])
+        owners = [layer.outcome.owners for layer in self.layers]
+        if len(owners) == 1 and np.array_equal(starts, self.fleet.queue_offsets[:-1]):
+            return owners[0]
+        gathered: Owners = np.concatenate(owners)[ranges(starts, self.fleet.n_queues)]
+        return gathered
+
+
+@dataclass(frozen=True)
+class ScenarioState:
+    """All units in one state: before any change, or after a scenario.
+
+    Attributes
+    ----------
+    parts : tuple of EvaluatedUnits
+        At least one of units that can be assigned before any change; the parts are the same units in every state.
+    """
+
+    parts: tuple[EvaluatedUnits, ...]
+
+
+class Evaluation(NamedTuple):
+    """Units in every state.
+
+    Attributes
+    ----------
+    states : list of ScenarioState
+        That before any change, and one for every scenario.
+    spoiled : dict of int to Reason
+        Rows that are in no state: no scenario can cure them.
+    """
+
+    states: list[ScenarioState]
+    spoiled: Bad
+
+
+def evaluate(
+    read: Read, scenarios: Sequence[Scenario], with_names: bool = False, with_figures: bool = True
+) -> Evaluation:
+    """Work out units before any change and after every scenario.
+
+    That a good unit is left without clients or queues is an outcome; one that could not be assigned before needs both.
+
+    Parameters
+    ----------
+    read : Read
+        What `read_batch` gives.
+    scenarios : sequence of Scenario
+    with_names : bool
+        Whether names will be read (`EvaluatedUnits.fleet`): fleets that are made on the way are kept then. Without it they
+        are dropped, and made again if they are read.
+    with_figures : bool
+        Whether figures are wanted; without it those of outcomes are empty.
+
+    Raises
+    ------
+    TypeError
+        A scenario asks for a machine room, or its strategy does, and the fleet does not know the rooms.
+    """
+    parts, unassigned = [], dict(read.unassigned)
+    for units in read.units:
+        work = _Evaluator(units, with_names, with_figures)
+        unassigned |= work.refused
+        parts.append([work.before(), *map(work.after, scenarios)])
+    if unassigned:
+        parts.append(_cured(read.units_of(list(unassigned)), unassigned, scenarios, with_figures))
+    return Evaluation([ScenarioState(of_state) for of_state in zip(*parts, strict=True)], read.spoiled)
+
+
+class _Evaluator:
+    """Units that can be assigned before any change, and what scenarios make of them.
+
+    Parameters
+    ----------
+    units : ReadUnits
+    with_names, with_figures : bool
+        As for `evaluate`.
+
+    Attributes
+    ----------
+    refused : dict of int to Reason
+        By row, units that turned out to be none of those; they are left out.
+    """
+
+    def __init__(self, units: ReadUnits, with_names: bool, with_figures: bool) -> None:
+        self._with_names, self._with_figures = with_names, with_figures
+        self._use(units)
+        self._assigner = Assigner(units.fleet)
+        self._owners, refused = self._assigner.owners(self._part(self._firsts), self._rules.select(self._firsts))
+        bad = np.flatnonzero(np.isin(self._class_of, list(refused))) if refused else self._firsts[:0]
+        self.refused: Bad = {int(units.rows[unit]): refused[int(self._class_of[unit])] for unit in bad.tolist()}
+        if bad.size:
+            owners = self._owners_of(np.delete(self._everyone, bad))
+            self._use(units.without(bad.tolist()))
+            self._owners = owners_of_units(self._fleet, owners, self._firsts)
+        fleet = self._part(self._firsts)
+        figures = _figures(fleet, self._owners, fleet, self._owners, unmoved(fleet)) if with_figures else {}
+        outcome = Outcome(figures, self._rules.select(self._firsts), self._owners, fleet.queue_offsets, {})
+        self._current = Layer(outcome, self._everyone, self._class_of)
+
+    def _use(self, units: ReadUnits) -> None:
+        self._fleet, self._rules, self._rows = units.fleet, units.rules, units.rows
+        self._everyone = np.arange(self._fleet.n_units)
+        self._classes = EquivalenceClasses(self._fleet, self._rules)
+        self._firsts, self._class_of = self._classes.among(self._everyone)
+        self._last: tuple[Positions, Fleet] | None = None
+
+    def before(self) -> EvaluatedUnits:
+        """The units before any change."""
+        named = self._fleet, self._rules
+        return EvaluatedUnits(self._rows, (self._current,), {}, lambda: named)
+
+    def after(self, scenario: Scenario) -> EvaluatedUnits:
+        """What a scenario makes of them."""
+        chosen = np.flatnonzero(concerned(scenario, self._fleet))
+        alike = self._classes.stay(scenario)
+        units, class_of = self._classes.among(chosen) if alike else (chosen, np.arange(chosen.size))
+        fleet, rules = self._part(units), self._rules.select(units)
+        made = changed(scenario, fleet, rules)
+        which = np.flatnonzero(made.units)
+        if not which.size:
+            return self.before()
+        kept = made if self._with_names and units.size == chosen.size else None
+        make = _names_after(scenario, self._fleet, self._rules, chosen, kept)
+        if which.size > units.size // 2:  # it is quicker to work out the others once more than to leave them out
+            layer = Layer(self._outcome(units, fleet, made), chosen, class_of)
+        else:
+            place = np.full(units.size, -1)
+            place[which] = np.arange(which.size)
+            there = place[class_of] >= 0
+            outcome = self._outcome(units[which], subfleet(fleet, which), _some_changed(fleet, made, which))
+            layer = Layer(outcome, chosen[there], place[class_of[there]])
+        layers = (layer,) if layer.units.size == self._rows.size else (self._current, layer)
+        return EvaluatedUnits(self._rows, layers, layer.bad, make)
+
+    def _outcome(self, units: Positions, fleet: Fleet, made: Changed) -> Outcome:
+        """The outcome of some units, each on its own; ``fleet`` is them before any change."""
+        owners, bad = self._assigner.owners(made.fleet, made.rules)
+        figures = {}
+        if self._with_figures:
+            figures = _figures(fleet, self._owners_of(units), made.fleet, owners, made.renamed)
+        return Outcome(figures, made.rules, owners, made.fleet.queue_offsets, bad)
+
+    def _part(self, units: Positions) -> Fleet:
+        """Some units alone; the last ones are kept, for many scenarios concern one of each class."""
+        if units.size == self._fleet.n_units:
+            return self._fleet
+        if self._last is None or self._last[0] is not units:
+            self._last = units, subfleet(self._fleet, units)
+        return self._last[1]
+
+    def _owners_of(self, units: Positions) -> Owners:
+        """Owners of the queues of some units before any change."""
+        if units.size == self._firsts.size and np.array_equal(units, self._firsts):
+            return self._owners
+        starts = offsets_of(self._fleet.n_queues[self._firsts])[self._class_of[units]]
+        owners: Owners = self._owners[ranges(starts, self._fleet.n_queues[units])]
+        return owners
+
+
+def _cured(
+    units: ReadUnits, unassigned: Bad, scenarios: Sequence[Scenario], with_figures: bool
+) -> list[EvaluatedUnits]:
+    """Units that cannot be assigned before any change, in every state; queues that get an owner have moved, as from nobody."""
+    fleet, rules, everyone = units.fleet, units.rules, np.arange(units.rows.size)
+    nobody = np.full(int(fleet.queue_offsets[-1]), -1, np.int32)
+    bad = {unit: unassigned[row] for unit, row in enumerate(units.rows.tolist())}
+    states = [EvaluatedUnits(units.rows, (), bad, lambda: (fleet, rules))]
+    assigner = Assigner(fleet)
+    for scenario in scenarios:
+        made = apply(scenario, fleet, rules)
+        owners, wrong = assigner.owners(made.fleet, made.rules)
+        wrong |= empties(made.fleet)
+        figures = _figures(fleet, nobody, made.fleet, owners, made.renamed) if with_figures else {}
+        outcome = Outcome(figures, made.rules, owners, made.fleet.queue_offsets, wrong)
+        make = _names_after(scenario, fleet, rules, everyone, None)
+        states.append(EvaluatedUnits(units.rows, (Layer(outcome, everyone, everyone),), wrong, make))
+    return states
+
+
+def _names_after(
+    scenario: Scenario, fleet: Fleet, rules: Rules, chosen: Positions, kept: Changed | None
+) -> Callable[[], Named]:
+    """What makes the whole fleet after a scenario that concerns the chosen units; ``kept`` is these units after it."""
+
+    def make() -> Named:
+        if kept is None:
+            made = apply(scenario, fleet, rules)
+        elif chosen.size == fleet.n_units:
+            made = kept
+        else:
+            made = among_others(fleet, rules, chosen, kept)
+        return made.fleet, made.rules
+
+    return make
+
+
+def _some_changed(before: Fleet, made: Changed, units: Positions) -> Changed:
+    """Some of the units of a fleet that was changed."""
+    renamed = made.renamed[ranges(before.client_offsets[units], before.n_clients[units])]
+    return Changed(subfleet(made.fleet, units), renamed, made.rules.select(units), made.units[units])
+
+
+def _figures(before: Fleet, owners_before: Owners, after: Fleet, owners_after: Owners, renamed: Index) -> Columns:
+    """All figures of one allocation, and of what it changes of another."""
+    figures = balance(after, owners_after)._asdict()
+    figures |= movement_of(before, owners_before, after, owners_after, renamed)._asdict()
+    if after.client_lists.slot_room is not None and after.queue_lists.route_room is not None:
+        figures["cross_room"] = cross_room(after, owners_after)
+    return figures

@@ -1,0 +1,241 @@
+"""Owners by name: every queue with its client before and after scenarios, and what every client and host carries in all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.evaluation.assigner import owners_of_units
+from rmqalloc.evaluation.balance import loads
+from rmqalloc.evaluation.batch_planning import MAX_QUEUES_PER_BATCH, PlanSpec, pieces, too_large_rows
+from rmqalloc.evaluation.carried import check_carried, with_carried
+from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, evaluate
+from rmqalloc.evaluation.figures_table import words_column
+from rmqalloc.evaluation.rows import Reason, read_batch
+from rmqalloc.fleet.arrow import text_array
+from rmqalloc.fleet.arrow_columns import utf8
+from rmqalloc.fleet.columns import distinct_strings, ranges
+from rmqalloc.scenarios.subfleet import unmoved
+
+OWNED_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("topic", pa.string()),
+        ("scenario", pa.string()),
+        ("broker_name", pa.string()),
+        ("queue_id", pa.int32()),
+        ("client_id", pa.string()),
+        ("err_code", pa.int32()),
+        ("err_msg", pa.string()),
+    ]
+)
+"""Columns of `expand_owners`."""
+
+LOAD_SCHEMA = pa.schema(
+    [
+        ("scenario", pa.string()),
+        ("host", pa.string()),
+        ("client_id", pa.string()),
+        ("n_units", pa.int64()),
+        ("n_queues", pa.int64()),
+    ]
+)
+"""Columns of `client_load`."""
+
+
+def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
+    """The owner of every queue by name, before any change and after every scenario.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+        As `rmqalloc.evaluation.plan_batch`; the names never leave it, so nothing has to be joined.
+    spec : PlanSpec
+        What to plan; its output is not looked at.
+
+    Returns
+    -------
+    pyarrow.RecordBatch
+        Schema `OWNED_SCHEMA`, one row per queue: units in the order of the batch, in a unit "current" and then the scenarios,
+        in those the queues in Java's order. ``client_id`` is null where nobody owns the queue. Where a unit is bad it has one
+        row, with what is wrong with it and without a queue.
+
+    Raises
+    ------
+    TypeError
+        As `rmqalloc.evaluation.plan_batch`.
+
+    Examples
+    --------
+    >>> batch = pa.RecordBatch.from_pylist([{
+    ...     "consumer_group": "g", "topic": "T",
+    ...     "brokers": [{"broker_name": "b", "read_queue_nums": 2}], "client_ids": ["c2", "c1"]}])
+    >>> [(row["queue_id"], row["client_id"]) for row in expand_owners(batch, PlanSpec("AVG")).to_pylist()]
+    [(0, 'c1'), (1, 'c2')]
+    """
+    return _expanded(batch, spec, too_large_rows(batch, spec))[0]
+
+
+def expand_stream(
+    batches: Iterable[pa.RecordBatch],
+    spec: PlanSpec,
+    max_queues: int = MAX_QUEUES_PER_BATCH,
+    carry: Sequence[str] = (),
+) -> Iterator[pa.RecordBatch]:
+    """`expand_owners` of a stream of batches, in pieces of at most so many queues in all scenarios together.
+
+    The columns to carry are put behind those of `OWNED_SCHEMA`, see `rmqalloc.evaluation.plan_batch`.
+    """
+    check_carried(carry, OWNED_SCHEMA)
+    for piece, too_large in pieces(batches, spec, max_queues, with_owners=True):
+        yield from with_carried(*_expanded(piece, spec, too_large), carry)
+
+
+def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
+    """Queues of every client over all topics and groups of a batch, before any change and after every scenario.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+        As `rmqalloc.evaluation.plan_batch`; bad rows count nothing.
+    spec : PlanSpec
+        What to plan; its output is not looked at.
+
+    Returns
+    -------
+    pyarrow.RecordBatch
+        Schema `LOAD_SCHEMA`, one row or a few per scenario and client id: sums of a part, which `sum_loads` adds up. ``host``
+        is the id up to its ``@``, or all of it; ``n_units`` are units the client consumes for, whether it owns a queue or not.
+
+    Raises
+    ------
+    TypeError
+        As `rmqalloc.evaluation.plan_batch`.
+    """
+    return _loaded(batch, spec, too_large_rows(batch, spec))
+
+
+def load_stream(
+    batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int = MAX_QUEUES_PER_BATCH
+) -> Iterator[pa.RecordBatch]:
+    """`client_load` of a stream of batches, in pieces of at most so many queues."""
+    for piece, too_large in pieces(batches, spec, max_queues, with_owners=False):
+        yield _loaded(piece, spec, too_large)
+
+
+def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Table:
+    """Add up what `client_load` gives for parts of a fleet.
+
+    Parameters
+    ----------
+    parts : iterable of pyarrow.RecordBatch
+        Of schema `LOAD_SCHEMA`.
+    by : {"client_id", "host"}
+        Whether every client is a row, or all clients of a host together.
+
+    Returns
+    -------
+    pyarrow.Table
+        ``scenario``, ``host``, ``client_id`` (by client only), ``n_units``, ``n_queues``; sorted by these names.
+
+    Raises
+    ------
+    ValueError
+        ``by`` is something else.
+
+    Examples
+    --------
+    >>> part = pa.RecordBatch.from_pylist(
+    ...     [{"scenario": "current", "host": "h", "client_id": f"h@{i}", "n_units": 1, "n_queues": i} for i in (1, 2)])
+    >>> sum_loads([part], by="host").to_pylist()
+    [{'scenario': 'current', 'host': 'h', 'n_units': 2, 'n_queues': 3}]
+    """
+    if by not in ("client_id", "host"):
+        raise ArgumentError(f'by must be "client_id" or "host", got {by!r}')
+    keys = ["scenario", "host", "client_id"][: 3 if by == "client_id" else 2]
+    table = pa.Table.from_batches(parts, LOAD_SCHEMA)
+    summed = table.group_by(keys).aggregate([("n_units", "sum"), ("n_queues", "sum")])
+    named = summed.select([*keys, "n_units_sum", "n_queues_sum"]).rename_columns([*keys, "n_units", "n_queues"])
+    return named.sort_by([(key, "ascending") for key in keys])
+
+
+def _expanded(
+    batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]
+) -> tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]:
+    """Owners by name, and for each the batch and its row of that."""
+    states, spoiled = _evaluated(batch, spec, too_large)
+    n = len(states)
+    parts = [(number, part) for number, state in enumerate(states) for part in state.parts]
+    wrong = {row * n + number: reason for row, reason in spoiled.items() for number in range(n)}
+    wrong |= {int(part.rows[unit]) * n + number: reason for number, part in parts for unit, reason in part.bad.items()}
+    keys, columns = zip(*[_owned(part, number, n) for number, part in parts], _nothing(wrong), strict=True)
+    key = np.concatenate(keys)
+    order = np.argsort(key, kind="stable")
+    row, scenario = np.divmod(key[order], n)
+    names = {name: utf8(batch.column(name).cast(pa.string())) for name in ("consumer_group", "topic")}
+    named = {name: column.take(pa.array(row)) for name, column in names.items()}
+    named["scenario"] = words_column(spec.names, scenario)
+    for name in ("broker_name", "queue_id", "client_id", "err_code", "err_msg"):
+        named[name] = pa.concat_arrays([part[name] for part in columns]).take(pa.array(order))
+    return pa.RecordBatch.from_arrays([named[name] for name in OWNED_SCHEMA.names], schema=OWNED_SCHEMA), batch, row
+
+
+def _evaluated(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> Evaluation:
+    """Names and owners, without figures."""
+    return evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios, with_names=True, with_figures=False)
+
+
+def _owned(part: EvaluatedUnits, number: int, n_states: int) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
+    """Queues of one state by name, each with its row and the number of the state as one number."""
+    fleet, good = part.fleet, part.good
+    lists, n_queues = fleet.queue_lists, fleet.n_queues[good]
+    places = ranges(fleet.queue_starts[good], n_queues)
+    owners = owners_of_units(fleet, part.owners, good)
+    slots = np.repeat(fleet.slot_starts[good], n_queues) + owners
+    columns = {
+        "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[places]])),
+        "queue_id": pa.array(lists.queue_ids[places]),
+        "client_id": text_array(fleet.client_lists.client_ids).take(pa.array(slots, mask=owners < 0)),
+        "err_code": pa.array(np.zeros(places.size, np.int32)),
+        "err_msg": pa.nulls(places.size, pa.string()),
+    }
+    return np.repeat(part.rows[good] * n_states + number, n_queues), columns
+
+
+def _nothing(wrong: dict[int, Reason]) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
+    """Rows of what is bad, in the same form."""
+    schema = {name: OWNED_SCHEMA.field(name).type for name in OWNED_SCHEMA.names[3:]}
+    columns = {name: pa.nulls(len(wrong), kind) for name, kind in schema.items()}
+    columns["err_code"] = pa.array([int(reason.code) for reason in wrong.values()], pa.int32())
+    columns["err_msg"] = pa.array([reason.text for reason in wrong.values()], pa.string())
+    return np.array(list(wrong), np.int64), columns
+
+
+def _loaded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
+    states, _ = _evaluated(batch, spec, too_large)
+    alike = zip(*(state.parts for state in states), strict=True)
+    parts = [_load(part, name) for same in alike for name, part in zip(spec.names, same, strict=True)]
+    columns = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=LOAD_SCHEMA)
+
+
+def _load(part: EvaluatedUnits, scenario: str) -> list[pa.Array]:
+    """Columns of `LOAD_SCHEMA` for one part."""
+    fleet = part.fleet
+    codes, names = distinct_strings(fleet.client_lists.client_ids)
+    is_good = np.ones(part.rows.size, bool)
+    is_good[list(part.bad)] = False
+    # An id that repeats in a unit is one client, which its first slot stands for.
+    counted = np.repeat(is_good, fleet.n_clients) & (unmoved(fleet) >= 0)
+    client = codes[ranges(fleet.slot_starts, fleet.n_clients)][counted]
+    n_units = np.bincount(client, minlength=len(names))
+    n_queues = np.bincount(client, weights=loads(fleet, part.owners)[counted], minlength=len(names)).astype(np.int64)
+    there = pa.array(np.flatnonzero(n_units))
+    ids = text_array(names).take(there)
+    hosts = pc.list_element(pc.split_pattern(ids, pattern="@", max_splits=1), 0)
+    return [pa.repeat(scenario, len(ids)), hosts, ids, pa.array(n_units).take(there), pa.array(n_queues).take(there)]

@@ -1,0 +1,170 @@
+"""How much work the rows of a batch are, before any of them has been looked at: a damaged one may claim anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rmqalloc.documents.fields import MAX_OF_ROW
+from rmqalloc.errors import ArgumentError
+from rmqalloc.fleet.arrow_columns import check_sound
+from rmqalloc.fleet.columns import offsets_of
+from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients, Scenario, SetQueues
+
+Counts = NDArray[np.int64]
+
+MAX_CLIENTS_PER_BATCH = MAX_OF_ROW
+"""Most clients of all rows that are worked on at once."""
+
+MAX_ROWS = 1 << 20
+"""Most rows of an output batch."""
+
+MAX_OWNERS = 2**31 - 1
+"""Most owners in a column: Arrow counts the entries of all its lists together in int32."""
+
+_IN_A_COLUMN = f"at most {MAX_OWNERS} owners fit in a column"
+
+
+class Sizes(NamedTuple):
+    """Bounds of every row.
+
+    Attributes
+    ----------
+    queues, clients : ndarray of int64
+        Most queues and clients of the row in any scenario.
+    all_queues : ndarray of int64
+        Most queues in all scenarios together.
+    """
+
+    queues: Counts
+    clients: Counts
+    all_queues: Counts
+
+    def of_rows(self, start: int, stop: int) -> Sizes:
+        """Those of some rows."""
+        return Sizes(self.queues[start:stop], self.clients[start:stop], self.all_queues[start:stop])
+
+    def too_large(self, max_queues: int, with_owners: bool = False) -> dict[int, str]:
+        """Rows that would take too much memory, or more owners than a column of lists can hold, and what to say of them."""
+        texts: dict[int, str] = {}
+        for what, counts, most in (("queues", self.queues, max_queues), ("clients", self.clients, MAX_OF_ROW)):
+            for row in np.flatnonzero(counts > most).tolist():
+                text = (
+                    f"the unit has, or some scenario could give it, {counts[row]} {what}; at most {most} can be planned"
+                )
+                texts.setdefault(row, text)
+        for row in np.flatnonzero(self.all_queues > MAX_OWNERS).tolist() if with_owners else ():
+            text = f"the unit may have {self.all_queues[row]} queues in all scenarios together; {_IN_A_COLUMN}"
+            texts.setdefault(row, text)
+        return texts
+
+    def check_owners(self, too_large: dict[int, str]) -> None:
+        """Refuse to put the owners of all rows but those in one column where they may not fit."""
+        n = int(np.delete(self.all_queues, list(too_large)).sum())
+        if n > MAX_OWNERS:
+            raise ArgumentError(
+                f"the units may have {n} queues in all scenarios together; {_IN_A_COLUMN}: "
+                "use plan_stream, which cuts a batch in pieces"
+            )
+
+    def pieces(self, max_queues: int, with_owners: bool, n_scenarios: int) -> Iterator[tuple[int, int]]:
+        """Cut the rows into pieces that are within all bounds, or of one row; there is at least one, if an empty one."""
+        max_queues = max(-1, min(max_queues, 1 << 62))  # so that sums with it are int64
+        fits = (self.queues <= max_queues) & (self.clients <= MAX_OF_ROW)
+        queues = self.all_queues if with_owners else self.queues
+        rows = np.full(fits.size, n_scenarios)
+        costs = [
+            (np.where(fits, queues, 0), max_queues),
+            (np.where(fits, self.clients, 0), MAX_CLIENTS_PER_BATCH),
+            (rows, MAX_ROWS),
+        ]
+        upto = [(offsets_of(cost), most) for cost, most in costs]
+        start = 0
+        while start < fits.size or start == 0:
+            within = [int(np.searchsorted(sums, sums[start] + most, side="right")) - 1 for sums, most in upto]
+            stop = min(max(min(within), start + 1), fits.size)
+            yield start, stop
+            start = max(stop, 1)
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Sizes:
+        """Bounds of the rows of a batch; where a column is missing or of the wrong type the row counts nothing.
+
+        It is the first to look at a batch, so it refuses one whose buffers do not hold what its offsets say.
+        """
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            check_sound(column, name)
+        queues, brokers = _queues(batch)
+        clients = _lengths(batch, "client_ids")
+        most, most_clients, in_all = queues, clients, queues
+        for scenario in scenarios:
+            grown, grown_clients = _grown(scenario, queues, brokers, clients)
+            most, most_clients = np.maximum(most, grown), np.maximum(most_clients, grown_clients)
+            in_all = in_all + grown
+        return cls(most, most_clients, in_all)
+
+
+def _grown(scenario: Scenario, queues: Counts, brokers: Counts, clients: Counts) -> tuple[Counts, Counts]:
+    """At most so many queues and clients does a scenario make of so many."""
+    for change in scenario.changes:
+        match change:
+            case SetQueues(read_queue_nums=n):
+                queues = queues + brokers * n
+            case AddBroker(read_queue_nums=n):
+                queues, brokers = queues + n, brokers + 1
+            case AddClients(ids=ids, count=count):
+                clients = clients + (len(ids) if ids is not None else count or 0)
+            case ScaleClients(to=n):
+                clients = np.maximum(clients, n)
+    return queues, clients
+
+
+def _queues(batch: pa.RecordBatch) -> tuple[Counts, Counts]:
+    """Queues and brokers of every row."""
+    if "queues" in batch.schema.names or "brokers" not in batch.schema.names:
+        entries = _lengths(batch, "queues")
+        return entries, entries
+    entries, column = _lengths(batch, "brokers"), batch.column("brokers")
+    numbers = _numbers(column)
+    if numbers is None:
+        return entries, entries
+    # No broker has more than an int32 counts; a sum over damaged rows that claim more must not overflow.
+    claimed = numbers.fill_null(0).cast(pa.int64(), safe=False).to_numpy(zero_copy_only=False)
+    upto = offsets_of(np.clip(claimed, 0, 1 << 31))
+    return np.diff(upto[offsets_of(entries)]), entries
+
+
+def _numbers(column: pa.Array) -> pa.Array | None:
+    """The numbers of read queues of all brokers, None if there are no such."""
+    if not _is_lists(column.type):
+        return None
+    kind: Any = column.type.value_type
+    if not pa.types.is_struct(kind) or kind.get_field_index("read_queue_nums") < 0:
+        return None
+    numbers = pc.struct_field(column.flatten(), "read_queue_nums")
+    return numbers if pa.types.is_integer(numbers.type) else None
+
+
+def _lengths(batch: pa.RecordBatch, name: str) -> Counts:
+    """Length of every list of a column, 0 for a null."""
+    column = batch.column(name) if name in batch.schema.names else None
+    if column is None or not _is_lists(column.type):
+        return np.zeros(batch.num_rows, np.int64)
+    return np.asarray(pc.list_value_length(column).fill_null(0), np.int64)
+
+
+def _is_lists(kind: pa.DataType) -> bool:
+    """Whether a column holds lists in any of Arrow's forms."""
+    forms = (
+        pa.types.is_list,
+        pa.types.is_large_list,
+        pa.types.is_list_view,
+        pa.types.is_large_list_view,
+        pa.types.is_fixed_size_list,
+    )
+    return any(is_form(kind) for is_form in forms)

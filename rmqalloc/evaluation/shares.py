@@ -1,0 +1,88 @@
+"""What every client of some views takes by them, computed in bulk.
+
+CONFIG gives every client its own list, and POP shares queues: neither has one owner per queue. All other views are assigned as
+one fleet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.evidence.method import Method, Rooms
+from rmqalloc.fleet import Fleet
+from rmqalloc.model import MessageQueue
+from rmqalloc.scenarios.subfleet import Rules
+from rmqalloc.strategies import Pop, Strategy
+from rmqalloc.views.view import Shares, View
+
+
+def divide(views: Iterable[View], rooms: Rooms) -> None:
+    """Compute the shares of views, or their problem; all views of one method are assigned as one fleet."""
+    by_method: dict[Method, list[View]] = {}
+    for view in views:
+        by_method.setdefault(view.method, []).append(view)
+    for method, mine in by_method.items():
+        try:
+            _divide(method, [view for view in mine if view.queues and view.client_ids], rooms)
+        except Error as error:
+            _give_up(mine, str(error))
+
+
+def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
+    if method.problem is not None:
+        raise ArgumentError(method.problem)
+    if method.is_config:
+        _list(method.listed(), views)
+        return
+    s = method.strategy()
+    fleet = Fleet.from_groups((one.consumer_group, one.topic, one.queues, one.client_ids) for one in views)
+    if method.asks_for_rooms:
+        fleet = rooms.put_into(fleet)
+    if method.pop_share is not None:
+        _share(Pop(s, method.pop_share), fleet, views)
+    else:
+        _own(s, fleet, views)
+
+
+def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View]) -> None:
+    """CONFIG: every client takes what its list has of the topic; one without a list takes the list for all."""
+    by_topic: dict[str, dict[str | None, set[MessageQueue]]] = {}
+    for one, queues in lists.items():
+        for queue in queues:
+            by_topic.setdefault(queue.topic, {}).setdefault(one, set()).add(queue)
+    for view in views:
+        ids, listed = set(view.client_ids), by_topic.get(view.topic, {})
+        view.shares = {one: mine for one, mine in listed.items() if one is not None and one in ids}
+        if None in listed:
+            view.shares |= {one: listed[None] for one in ids if one not in lists}
+
+
+def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
+    assigned, bad = Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))
+    owners, offsets = assigned.tolist(), fleet.queue_offsets.tolist()
+    for view, start in zip(views, offsets, strict=False):
+        shares: Shares = {}
+        for queue, owner in zip(view.queues, owners[start : start + len(view.queues)], strict=True):
+            if owner >= 0:
+                shares.setdefault(view.client_ids[owner], set()).add(queue)
+        view.shares = shares
+    for unit, reason in bad.items():
+        views[unit].problem = reason.text
+
+
+def _share(s: Pop, fleet: Fleet, views: Sequence[View]) -> None:
+    shared = s.share_fleet(fleet, on_error="report")
+    offsets, positions, slot = shared.offsets.tolist(), shared.queues.tolist(), 0
+    for view, whole in zip(views, shared.whole_broker.tolist(), strict=True):
+        view.is_for_anyone = whole
+        for client_id in view.client_ids:
+            mine = view.queues if whole else [view.queues[at] for at in positions[offsets[slot] : offsets[slot + 1]]]
+            view.shares.setdefault(client_id, set()).update(mine)
+            slot += 1
+
+
+def _give_up(views: Iterable[View], why: str) -> None:
+    for view in views:
+        view.problem = why

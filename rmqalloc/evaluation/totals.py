@@ -1,0 +1,91 @@
+"""The figures of a whole run, added up scenario by scenario while its batches pass by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.results.skew import skew_text
+
+SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
+"""Totals that are sums of a plan's column; the columns by total."""
+
+
+class Totals(NamedTuple):
+    """Sums over planned units.
+
+    Attributes
+    ----------
+    units, bad_units : int
+        Rows, and how many of them are bad.
+    queues, unowned, idle, moved : int
+        Queues, queues without an owner, clients without a queue, and queues that change owner, of the good units.
+    max_skew : float
+        Greatest skew of a good unit; 0.0 if there is none.
+
+    Examples
+    --------
+    >>> Totals(units=2, queues=8, max_skew=1.5).plus(Totals(units=1, bad_units=1))
+    Totals(units=3, bad_units=1, queues=8, unowned=0, idle=0, moved=0, max_skew=1.5)
+    """
+
+    units: int = 0
+    bad_units: int = 0
+    queues: int = 0
+    unowned: int = 0
+    idle: int = 0
+    moved: int = 0
+    max_skew: float = 0.0
+
+    def plus(self, other: Totals) -> Totals:
+        """Totals of both together."""
+        sums = {name: getattr(self, name) + getattr(other, name) for name in self._fields[:-1]}
+        return Totals(**sums, max_skew=max(self.max_skew, other.max_skew))
+
+    def rows(self, seconds: float) -> Iterator[tuple[str, str]]:
+        """Label and value of every line of a summary."""
+        yield "units", f"{self.units:,}"
+        yield "bad units", f"{self.bad_units:,}"
+        yield "queues", f"{self.queues:,}"
+        yield "unowned queues", f"{self.unowned:,}"
+        yield "idle clients", f"{self.idle:,}"
+        yield "max skew", skew_text(self.max_skew)
+        yield "seconds", f"{seconds:,.2f}"
+        yield "units/s", f"{self.units / max(seconds, 1e-9):,.0f}"
+
+
+ByScenario = Mapping[str, Totals]
+"""Totals of every scenario by its name, in the order in which they first came; "" is for units without a best one."""
+
+
+def totals_of(batch: pa.RecordBatch) -> ByScenario:
+    """Totals of one planned batch.
+
+    Examples
+    --------
+    >>> from rmqalloc.evaluation import PLAN_SCHEMA
+    >>> totals_of(pa.RecordBatch.from_pylist([{"scenario": "current", "n_queues": 4, "err_code": 0}], PLAN_SCHEMA))
+    {'current': Totals(units=1, bad_units=0, queues=4, unowned=0, idle=0, moved=0, max_skew=0)}
+    """
+    columns = ["scenario", *SUMS.values(), "skew", "err_code"]
+    table = pa.table([batch.column(name) for name in columns], columns)
+    table = table.append_column("bad", pc.not_equal(table["err_code"], 0).cast(pa.int64()))
+    wanted = [("err_code", "count"), ("bad", "sum"), *((name, "sum") for name in SUMS.values()), ("skew", "max")]
+    found = table.group_by("scenario", use_threads=False).aggregate(wanted).to_pylist()
+    return {row["scenario"] or "": Totals(*(row[f"{name}_{how}"] or 0 for name, how in wanted)) for row in found}
+
+
+def added(totals: ByScenario, more: ByScenario) -> ByScenario:
+    """Totals of both together."""
+    return {name: totals.get(name, Totals()).plus(more.get(name, Totals())) for name in {**totals, **more}}
+
+
+def two_columns(rows: Iterator[tuple[str, str]]) -> str:
+    """A summary as text: labels to the left, values to the right."""
+    lines = list(rows)
+    labels = max(len(label) for label, _ in lines)
+    values = max(len(value) for _, value in lines)
+    return "\n".join(f"{label:<{labels}}  {value:>{values}}" for label, value in lines)

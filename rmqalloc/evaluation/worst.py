@@ -1,0 +1,133 @@
+"""The worst units of a plan, found in one pass over its batches, and of parts of a plan together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, PlanSpec
+
+_SHOWN = ("n_queues", "n_clients", "idle", "unowned", "max_load", "skew", "moved", "least_moves", "clients_affected")
+
+Worst = Mapping[str, list[dict[str, Any]]]
+"""Rows of `worst_columns` by scenario, the worst first."""
+
+
+def worst_columns(spec: PlanSpec) -> list[str]:
+    """Columns that describe a bad unit: its names, and what is weighed first.
+
+    Examples
+    --------
+    >>> worst_columns(PlanSpec("AVG", best_by=("moved",)))[:4]
+    ['consumer_group', 'topic', 'moved', 'n_queues']
+    """
+    return [*dict.fromkeys(["consumer_group", "topic", *spec.best_by, *_SHOWN])]
+
+
+def worst_of(batches: Iterable[pa.RecordBatch], spec: PlanSpec, n: int) -> Worst:
+    """The worst units of every scenario.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        A plan, or `worst_columns` of it with ``scenario`` and ``err_code``.
+    spec : PlanSpec
+        What was planned; the worst have most of what ``best_by`` weighs, the weightiest first. Of equals the first by
+        group and topic is worse.
+    n : int
+        How many units of each scenario; bad rows are none of them.
+
+    Examples
+    --------
+    >>> rows = [{"consumer_group": g, "topic": "T", "scenario": "current", "moved": m, "err_code": 0}
+    ...         for g, m in (("a", 1), ("b", 3), ("c", 3))]
+    >>> found = worst_of([pa.RecordBatch.from_pylist(rows, PLAN_SCHEMA)], PlanSpec("AVG", best_by=("moved",)), 2)
+    >>> [row["consumer_group"] for row in found["current"]]
+    ['b', 'c']
+    """
+    ranking = Ranking(spec, n)
+    for batch in batches:
+        ranking.add(batch)
+    return ranking.worst()
+
+
+class Ranking:
+    """The worst units of the batches that have come so far; arguments as `worst_of`."""
+
+    def __init__(self, spec: PlanSpec, n: int) -> None:
+        self._spec, self._n = spec, n
+        self._schema = _schema(worst_columns(spec))
+        self._held = {name: self._schema.empty_table() for name in spec.names}
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Rank a batch, too."""
+        if not self._n:
+            return
+        table = pa.Table.from_batches([batch.select(self._schema.names)]).cast(self._schema)
+        weights = [np.asarray(_weight(batch.column(name))) for name in self._spec.best_by]
+        for name, rows in zip(self._spec.names, _rows_by_state(batch, self._spec.names), strict=True):
+            # Most rows of a large plan are better than all that are held, and cost one comparison.
+            rows = _contenders(table, weights, rows, self._held[name].slice(self._n - 1))
+            if rows.size:
+                self._held[name] = self._first(pa.concat_tables([self._held[name], table.take(rows)]))
+
+    def worst(self) -> Worst:
+        """As `worst_of`."""
+        return {name: table.to_pylist() for name, table in self._held.items()}
+
+    def _first(self, table: pa.Table) -> pa.Table:
+        """The worst rows, in order."""
+        keys = [(name, "descending") for name in self._spec.best_by]
+        keys += [("consumer_group", "ascending"), ("topic", "ascending")]
+        return table.take(pc.select_k_unstable(table, min(self._n, table.num_rows), keys))
+
+
+def _rows_by_state(batch: pa.RecordBatch, names: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Positions of the good rows of every state, in their order."""
+    states = pc.index_in(batch.column("scenario"), pa.array(names, pa.string())).fill_null(-1).to_numpy()
+    states = np.where(np.asarray(batch.column("err_code")) == 0, states, -1)
+    order = np.argsort(states, kind="stable")
+    bounds = np.searchsorted(states[order], np.arange(len(names) + 1))
+    return [order[start:stop] for start, stop in pairwise(bounds)]
+
+
+def _contenders(
+    table: pa.Table, weights: Sequence[NDArray[Any]], rows: NDArray[np.int64], last: pa.Table
+) -> NDArray[np.int64]:
+    """Those of the rows that are as bad as the last one that is held, or worse; all if there is room."""
+    if not last.num_rows:
+        return rows
+    worse = np.zeros(rows.size, np.bool_)
+    equal = np.ones(rows.size, np.bool_)
+    bound = last.column_names[2 : 2 + len(weights)]
+    for weight, name in zip(weights, bound, strict=True):
+        mine, theirs = weight[rows], _weight(last[name])[0].as_py()
+        worse |= equal & (mine > theirs)
+        equal &= mine == theirs
+    groups, tied = table["consumer_group"].take(rows[equal]), np.flatnonzero(equal)
+    worse[tied] = np.asarray(pc.less_equal(groups, last["consumer_group"][0]).fill_null(True))
+    return rows[worse]
+
+
+def _weight(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Figures as they are compared: null is less than any."""
+    return column.cast(pa.float64()).fill_null(-np.inf)
+
+
+def merged(parts: Iterable[Worst], spec: PlanSpec, n: int) -> Worst:
+    """The worst of several parts of a plan, of which each gave as many."""
+    kind = _schema(worst_columns(spec)).append(PLAN_SCHEMA.field("scenario")).append(PLAN_SCHEMA.field("err_code"))
+    found = (
+        [{**row, "scenario": name, "err_code": 0} for name, rows in part.items() for row in rows] for part in parts
+    )
+    return worst_of([pa.RecordBatch.from_pylist([row for rows in found for row in rows], kind)], spec, n)
+
+
+def _schema(columns: Iterable[str]) -> pa.Schema:
+    return pa.schema([PLAN_SCHEMA.field(name) for name in columns])

@@ -1,0 +1,88 @@
+"""What a single client divides by, as it reports or as its group's strategy says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rmqalloc.errors import Error
+from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method
+from rmqalloc.snapshot.snapshot import Client, Group
+from rmqalloc.strategies.by_name import class_of, full_name, is_same, server_side
+from rmqalloc.strategies.dialects import DIALECTS, JAVA, dialect_of
+
+_NO_CONFIG = "the lists of CONFIG are not in the snapshot"
+
+
+def method_of(group: Group, client: Client) -> Method:
+    """The strategy of a client: the one that it reports, else the group's, each as a client of its language computes it."""
+    name, params = full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params))
+    own = client.strategy
+    if own is not None and not is_same(own, name):
+        name, params = full_name(own, {})
+    if is_served(group):
+        unknown = f"brokers do not know {name}; they divide by {' and '.join(server_side())} alone"
+        return Method(name, problem=None if class_of(name).is_server_side else unknown)
+    method = spoken(Method(name, params), dialect_of(client.language), client.strategy is not None)
+    if client.virtual_nodes is not None and method.virtual_nodes is not None:
+        method = replace(method, params={**method.params, "virtual_nodes": client.virtual_nodes})
+    if method.problem is None and method.is_config:
+        return replace(method, problem=_wrong_lists(method.params))
+    return method
+
+
+def spoken(method: Method, dialect: str | None, is_stated: bool = False) -> Method:
+    """What a client of a dialect computes under the name of a strategy.
+
+    A client that has one strategy alone computes that in a group of another one, unless it is stated of this very client.
+    """
+    found = method.in_dialect(dialect)
+    client = DIALECTS.get(found.dialect)
+    if client is None or found.name in client.made:
+        return found
+    if client.only is not None and not is_stated:
+        return Method(client.only)
+    return replace(found, problem=client.lacks(found.name))
+
+
+def _wrong_lists(params: Mapping[str, object]) -> str | None:
+    """Why the lists of CONFIG cannot be read, if they cannot."""
+    if not params.get("message_queues"):
+        return _NO_CONFIG
+    try:
+        Method("CONFIG", params).listed()
+    except Error as error:
+        return str(error)
+    return None
+
+
+def is_served(group: Group) -> bool:
+    """Whether brokers assign the queues; they never do for ordered consumers and those that broadcast."""
+    return group.server_assignment is not None and not group.is_ordered and group.message_model == "CLUSTERING"
+
+
+def divide_otherwise(group: Group) -> bool:
+    """Whether a client of a group divides by something else than the group's strategy."""
+    kinds = kinds_of(group)
+    main = method_of(group, Client(""))
+    return any(
+        method_of(group, Client("", language=language, strategy=name, virtual_nodes=nodes)) != main
+        for name, nodes, language in kinds
+    )
+
+
+def kinds_of(group: Group) -> set[tuple[str | None, int | None, str | None]]:
+    """What there is of reported strategies, virtual nodes and languages among the clients of a group."""
+    return {(one.strategy, one.virtual_nodes, one.language) for one in group.clients}
+
+
+def dialect_of_all(group: Group) -> str | None:
+    """The dialect of a group whose clients all have it; None if it has several, or if it is not known of one of them."""
+    [*dialects] = {dialect_of(one.language) for one in group.clients}
+    return dialects[0] if len(dialects) == 1 else None
+
+
+def is_plain(group: Group, client: Client) -> bool:
+    """Whether a client surely divides by its group's strategy; asked of every client, so without making anything."""
+    same_dialect = client.language is None or dialect_of(client.language) == group.strategy_params.get("dialect", JAVA)
+    return client.strategy in (None, group.strategy) and client.virtual_nodes is None and same_dialect

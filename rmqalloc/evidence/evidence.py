@@ -1,0 +1,261 @@
+"""What answers about groups rest on: a table with a row per group, from which the notes for people are made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from math import floor
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.evidence.client_method import is_plain
+from rmqalloc.evidence.known import known_by_client
+from rmqalloc.evidence.method import Method
+from rmqalloc.globs import matches_any
+from rmqalloc.results import TableResult
+from rmqalloc.snapshot.cut_names import cut_names
+from rmqalloc.snapshot.matching import ALL
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot.unknown import KINDS, Unknowns
+from rmqalloc.text import counted, named
+
+EVIDENCE_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("source", pa.string()),
+        ("strategy", pa.string()),
+        ("parameters", pa.string()),
+        ("explains", pa.float64()),
+        ("differs", pa.int64()),
+        ("n_clients", pa.int64()),
+        ("n_reporting", pa.int64()),
+        ("doubt", pa.string()),
+        ("fetched_at", pa.string()),
+        ("age_seconds", pa.float64()),
+        ("errors", pa.list_(pa.string())),
+        ("may_be_cut", pa.list_(pa.string())),
+    ]
+)
+"""Columns of `Evidence.groups`."""
+
+BY_CLIENT = "by client"
+STRENGTHS: Mapping[str, int] = {"given": 3, "reported": 2, BY_CLIENT: 2, "fitted": 1, "assumed": 0}
+"""Sources of a strategy; a greater number is more to rest on."""
+
+_OLD = 3600.0
+"""Seconds from which on the notes say when the snapshot was taken."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evidence(TableResult):
+    """What answers about the groups of a snapshot rest on; `evidence_of` makes it.
+
+    Attributes
+    ----------
+    groups : pyarrow.Table
+        One row per group, in the order of the snapshot: `EVIDENCE_SCHEMA`. ``source`` is "given", "reported", "fitted",
+        "assumed", or "by client" if clients differ and it is known of each what it divides by; null if the clients do not
+        divide the queues. ``parameters`` is JSON. ``explains`` is the share of the queues with one known owner that the
+        strategy gives to that owner, ``differs`` the number of queues whose reported owners are not the computed ones; both
+        null if that is not known. ``n_reporting`` clients report what they own. ``errors`` are what is not known of the
+        group, and requests about it, its topics or their brokers that failed, ``may_be_cut`` names of its topics and brokers
+        that mqadmin may have cut. ``age_seconds`` is null if it is not known when the snapshot was taken.
+    """
+
+    TABLES: ClassVar = ("groups",)
+    NOTES: ClassVar = ()
+
+    groups: pa.Table
+
+    def notes(self) -> Iterator[str]:
+        """The same in a few lines for people; nothing of what was given and nothing refutes."""
+        columns = [self.groups[name].to_pylist() for name in ("consumer_group", *_REMARKED)]
+        found: dict[str, list[str]] = {}
+        text_of = lru_cache(maxsize=None)(_remarks)  # most groups are alike
+        for name, *about in zip(*columns, strict=True):
+            for text in text_of(*(tuple(one) if isinstance(one, list) else one for one in about)):
+                found.setdefault(text, []).append(name)
+        yield from self._taken()
+        yield from (f"{text}: {named(names)}" for text, names in found.items())
+
+    def _taken(self) -> Iterator[str]:
+        """When the snapshot was taken, if that is a while ago."""
+        age = self.groups["age_seconds"][0].as_py() if self.groups.num_rows else None
+        if age is not None and age >= _OLD:
+            yield f"the snapshot was taken at {self.groups['fetched_at'][0]}"
+
+    def weaker(self, least: str) -> list[str]:
+        """Groups that divide their queues and whose strategy rests on less than a source; a doubt is as weak as a guess.
+
+        Parameters
+        ----------
+        least : {"given", "reported", "fitted", "assumed"}
+
+        Raises
+        ------
+        ValueError
+            There is no such source.
+        """
+        if least not in STRENGTHS:
+            raise ArgumentError(f"{least!r} is no source of a strategy; sources are {', '.join(STRENGTHS)}")
+        columns = (self.groups[name].to_pylist() for name in ("consumer_group", "source", "doubt"))
+        return [
+            name
+            for name, source, doubt in zip(*columns, strict=True)
+            if source is not None and _strength(source, doubt) < STRENGTHS[least]
+        ]
+
+    def weaker_notes(self, names: Collection[str]) -> Iterator[str]:
+        """What some groups rest on, in a line for each that is alike."""
+        found: dict[str, list[str]] = {}
+        columns = (self.groups[name].to_pylist() for name in ("consumer_group", "source", "doubt"))
+        for name, source, doubt in zip(*columns, strict=True):
+            if name in names:
+                found.setdefault(f"{source}, in doubt" if doubt is not None else source, []).append(name)
+        yield from (f"{source}: {named(some)}" for source, some in found.items())
+
+
+def evidence_of(
+    snapshot: Snapshot,
+    groups: Sequence[str] = ALL,
+    differing: Mapping[str, int | None] | None = None,
+    now: datetime | None = None,
+) -> Evidence:
+    """What answers about groups rest on.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `with_strategies`.
+    groups : sequence of str
+        Patterns, as `fnmatch.fnmatchcase` has them.
+    differing : mapping of str to int or None, optional
+        ``differs`` by group, see `rmqalloc.evaluation.differing.differing_queues`.
+    now : datetime, optional
+        The present if not given.
+
+    Examples
+    --------
+    >>> from rmqalloc.evidence import with_strategies
+    >>> evidence = evidence_of(with_strategies(Snapshot(groups=(Group("g", strategy="AVG"), Group("h")))))
+    >>> evidence.groups.select(["consumer_group", "source", "explains"]).to_pylist()[1]
+    {'consumer_group': 'h', 'source': 'assumed', 'explains': None}
+    >>> evidence.weaker("fitted")
+    ['h']
+    """
+    mine = [one for one in snapshot.groups if matches_any(one.name, groups)]
+    routes = {topic.name: topic for topic in snapshot.topics}
+    cut = {name: found for name, topic in routes.items() if (found := cut_names(topic))}
+    unknown, differing = Unknowns(snapshot), differing or {}
+    topics = [[routes[name] for name in one.subscriptions if name in routes] for one in mine]
+    columns: dict[str, list[Any]] = {
+        "consumer_group": [one.name for one in mine],
+        "source": [_source(one) for one in mine],
+        "strategy": [one.strategy for one in mine],
+        "parameters": [
+            json.dumps(one.strategy_params, sort_keys=True) if one.strategy_params else None for one in mine
+        ],
+        "explains": [one.strategy_explains for one in mine],
+        "differs": [differing.get(one.name) for one in mine],
+        "n_clients": [len(one.clients) for one in mine],
+        "n_reporting": [sum(client.owned is not None for client in one.clients) for one in mine],
+        "doubt": [one.strategy_doubt for one in mine],
+        "fetched_at": [snapshot.fetched_at] * len(mine),
+        "age_seconds": [_age(snapshot.fetched_at, now)] * len(mine),
+        "errors": [unknown.touching(one, read) for one, read in zip(mine, topics, strict=True)],
+        "may_be_cut": [_cut(read, cut) for read in topics],
+    }
+    return Evidence(pa.table(columns, schema=EVIDENCE_SCHEMA))
+
+
+def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[str]:
+    """What is known of the strategies of groups and of the snapshot, in a few lines for people.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `with_strategies`.
+    groups : sequence of str
+        Patterns.
+
+    Examples
+    --------
+    >>> from rmqalloc.evidence import with_strategies
+    >>> list(evidence_lines(with_strategies(Snapshot(groups=(Group("g", strategy="AVG"), Group("h"), Group("i"))))))
+    ['strategy AVG, assumed, owners not known: h, i']
+    """
+    return evidence_of(snapshot, groups).notes()
+
+
+def _source(group: Group) -> str | None:
+    """What the strategy of a group rests on."""
+    if group.strategy_source is None or all(is_plain(group, one) for one in group.clients):
+        return group.strategy_source
+    return BY_CLIENT if known_by_client(group) else group.strategy_source
+
+
+def _strength(source: str, doubt: str | None) -> int:
+    return STRENGTHS["assumed"] if doubt is not None and source != BY_CLIENT else STRENGTHS[source]
+
+
+def _cut(topics: Sequence[Topic], cut: Mapping[str, list[str]]) -> list[str]:
+    return list(dict.fromkeys(name for topic in topics for name in cut.get(topic.name, ()))) if cut else []
+
+
+def _age(fetched_at: str | None, now: datetime | None) -> float | None:
+    """Seconds since a snapshot was taken; None if it does not say when, or a time that is still to come."""
+    if fetched_at is None:
+        return None
+    try:
+        taken = datetime.fromisoformat(fetched_at)
+    except ValueError:
+        return None
+    taken = taken if taken.tzinfo is not None else taken.replace(tzinfo=UTC)
+    age = ((now or datetime.now(UTC)) - taken).total_seconds()
+    return age if age >= 0 else None
+
+
+# --- Notes ---
+
+_REMARKED = ("source", "strategy", "parameters", "explains", "differs", "errors", "may_be_cut")
+
+
+def _remarks(
+    source: str | None,
+    strategy: str | None,
+    parameters: str | None,
+    explains: float | None,
+    differs: int | None,
+    errors: tuple[str, ...],
+    may_be_cut: tuple[str, ...],
+) -> tuple[str, ...]:
+    """What is to be said of a group, but for its name."""
+    found = []
+    if source is not None and (source != "given" or explains not in (None, 1.0)):
+        owners = "owners not known"
+        if explains is not None:
+            owners = f"explains {floor(explains * 100)} % of the known owners"
+        if source == BY_CLIENT:
+            found.append(
+                f"each client divides by a strategy of its own, that of the group {owners}"
+                if explains is not None
+                else "each client divides by a strategy of its own, owners not known"
+            )
+        else:
+            method = Method(strategy or "", json.loads(parameters or "{}"))
+            found.append(f"strategy {method}, {source}, {owners}")
+    if differs:
+        found.append(f"{counted(differs, 'queue has', 'queues have')} other owners by report than are computed")
+    stated = tuple(one for one in errors if one.partition(": ")[0] in KINDS)
+    if stated:
+        found.append(f"not known {named(stated)}")
+    if len(stated) < len(errors):
+        found.append("the snapshot lacks something that concerns")
+    if may_be_cut:
+        found.append(f"mqadmin may have cut {named(may_be_cut)}")
+    return tuple(found)

@@ -1,0 +1,202 @@
+"""Which strategies explain what the clients of groups own.
+
+A strategy explains a queue if it gives the queue to the one client that reports it. Queues that no client or several clients
+report are left out: they occur in every rebalance and say nothing about the strategy.
+
+Each strategy is computed once, for the units of all groups that may use it, as one fleet; the owners are then compared in
+bulk. Strategies are tried in order of likelihood, which decides between equally good ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.documents.fields import MAX_QUEUES
+from rmqalloc.errors import Error
+from rmqalloc.evidence.method import Method, Rooms
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import offsets_of, ranges
+from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.snapshot import Group, Topic
+from rmqalloc.strategies import STRATEGIES, sort_client_ids, sort_queues
+from rmqalloc.strategies.by_name import NEARBY, class_of, inner_class_of
+from rmqalloc.strategies.dialects import DIALECTS
+
+_MAX_POINTS = 1 << 24  # of one ring
+_OPEN, _ELSEWHERE = -2, -3  # a queue without a single owner; an owner that the group does not list
+
+
+class OwnedQueues(NamedTuple):
+    """The queues of one group whose owners are to be explained.
+
+    Attributes
+    ----------
+    name : str
+    client_ids : tuple of str
+        In Java's order.
+    queues : sequence of tuple of MessageQueue
+        Per topic, in Java's order.
+    owners : sequence of mapping of MessageQueue to str
+        Per topic, the queues that exactly one client reports.
+    """
+
+    name: str
+    client_ids: tuple[str, ...]
+    queues: Sequence[tuple[MessageQueue, ...]]
+    owners: Sequence[Mapping[MessageQueue, str]]
+
+
+class Fit(NamedTuple):
+    """How much of what the clients own each strategy explains.
+
+    Attributes
+    ----------
+    counts : mapping of Method to int
+        Queues whose owner a strategy gives, the likeliest strategy first; those that cannot be computed are left out.
+    of : int
+        Queues with one owner.
+    """
+
+    counts: Mapping[Method, int]
+    of: int
+
+    @property
+    def explained(self) -> int:
+        """Queues that the best strategy explains."""
+        return max(self.counts.values(), default=0)
+
+    @property
+    def best(self) -> list[Method]:
+        """The strategies that explain most, likeliest first."""
+        return [method for method, count in self.counts.items() if count == self.explained]
+
+    @property
+    def explains_all(self) -> bool:
+        """Whether some strategy explains every owner."""
+        return self.explained == self.of
+
+
+def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
+    """How well strategies explain the owners of groups.
+
+    Parameters
+    ----------
+    groups : sequence of OwnedQueues
+    tried : sequence of sequence of Method
+        The strategies to try for each group, likeliest first; see `candidates`.
+    rooms : Rooms
+        For MACHINE_ROOM_NEARBY.
+    """
+    fleet = Fleet.from_groups(
+        (one.name, queues[0].topic, queues, one.client_ids) for one in groups for queues in one.queues
+    )
+    owners = np.array([position for one in groups for position in _positions(one)], np.int32)
+    group_of_unit = np.repeat(np.arange(len(groups)), [len(one.queues) for one in groups])
+    group_of_queue = np.repeat(group_of_unit, fleet.n_queues)
+    of = np.bincount(group_of_queue[owners != _OPEN], minlength=len(groups)).tolist()
+    counts: list[dict[Method, int]] = [{} for _ in groups]
+    starts = offsets_of([len(one.queues) for one in groups])
+    for method, mine in _by_method(groups, tried).items():
+        # Units stand group by group. Only those of the method are assigned: there may be as many methods as groups.
+        n_units = np.diff(starts)[mine]
+        units = ranges(starts[mine], n_units)
+        made = _owners(method, units_alone(fleet, units), rooms)
+        if made is not None:
+            here = ranges(fleet.queue_offsets[units], fleet.n_queues[units])
+            number = np.repeat(np.repeat(np.arange(len(mine)), n_units), fleet.n_queues[units])
+            found = np.bincount(number[made == owners[here]], minlength=len(mine)).tolist()
+            for group, n in zip(mine, found, strict=True):
+                counts[group][method] = n
+    return [
+        Fit({method: count[method] for method in methods if method in count}, n)
+        for methods, count, n in zip(tried, counts, of, strict=True)
+    ]
+
+
+def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
+    """Strategies to try if nothing is known, likeliest first; those of a dialect if all clients have it.
+
+    Examples
+    --------
+    >>> [str(method) for method in candidates(Rooms({}, {}))[:3]]
+    ['AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH with 10 virtual nodes']
+    """
+    if dialect in DIALECTS:
+        return [method for name in DIALECTS[dialect].made for method in guesses(name, dialect) if method.name == name]
+    plain = [method for name in _guessed() for method in guesses(name)]
+    return [*plain, *nearby()] if all(rooms) else plain
+
+
+def _guessed() -> list[str]:
+    """Strategies that are tried without a word about them: RocketMQ's. Classes of ours are known by their names."""
+    return [name for name in STRATEGIES if class_of(name).guesses and "/" not in name]
+
+
+def guesses(name: str, dialect: str | None = None) -> list[Method]:
+    """A strategy with each of the parameters that it may have, the likeliest first."""
+    return [Method(name, params).in_dialect(dialect) for params in inner_class_of(name).guesses]
+
+
+def nearby() -> list[Method]:
+    """MACHINE_ROOM_NEARBY with the strategies that it may hold, each with its likeliest parameters."""
+    return [method for name in _guessed() for method in guesses(f"{NEARBY}-{name}")[:1]]
+
+
+def nearby_guesses() -> list[Method]:
+    """MACHINE_ROOM_NEARBY with the strategies that it may hold, with each of the parameters that these may have."""
+    return [method for name in _guessed() for method in guesses(f"{NEARBY}-{name}")]
+
+
+def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
+    """Groups for which each strategy is tried; rings that are too large are left out."""
+    found: dict[Method, list[int]] = {}
+    for group, methods in enumerate(tried):
+        for method in methods:
+            if len(groups[group].client_ids) * (method.virtual_nodes or 0) <= _MAX_POINTS:
+                found.setdefault(method, []).append(group)
+    return found
+
+
+def _owners(method: Method, fleet: Fleet, rooms: Rooms) -> NDArray[np.int32] | None:
+    """Owners of a fleet, None if the strategy cannot be computed."""
+    try:
+        asked = rooms.put_into(fleet) if method.asks_for_rooms else fleet
+        return method.strategy().assign_fleet(asked, on_error="report")
+    except Error:
+        return None
+
+
+def _positions(one: OwnedQueues) -> Iterator[int]:
+    """Positions in the client list of the owners of all queues of a group."""
+    positions = {client_id: i for i, client_id in reversed([*enumerate(one.client_ids)])}
+    for queues, owners in zip(one.queues, one.owners, strict=True):
+        for queue in queues:
+            yield positions.get(owners[queue], _ELSEWHERE) if queue in owners else _OPEN
+
+
+def owned_queues(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
+    """The queues that exactly one client of a group reports, by topic.
+
+    Of several clients the one counts whose strategy is not reported: what the others divide by is known without their queues.
+    """
+    known = {client.client_id for client in group.clients if client.strategy is not None}
+    holders: dict[str, dict[MessageQueue, set[str]]] = {}
+    for client in group.clients:
+        for queue in client.owned or ():
+            holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
+    queues, owners = [], []
+    for name, held in holders.items():
+        topic = routes.get(name, Topic(name))
+        if sum(one.read_queue_nums for one in topic.brokers) <= MAX_QUEUES:
+            there = tuple(sort_queues(topic.queues()))
+            telling = {queue: ids - known or ids for queue, ids in held.items()}
+            single = {queue: next(iter(telling[queue])) for queue in there if len(telling.get(queue, ())) == 1}
+            if single:
+                queues.append(there)
+                owners.append(single)
+    return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)

@@ -1,0 +1,398 @@
+"""The strategies of the groups of a snapshot, with how each is known.
+
+Sources, strongest first: the strategy is stated in the snapshot (given); the clients report it and agree (reported); it is the
+only one that explains all known owners (fitted); it is RocketMQ's default (assumed). From any source, it must not contradict
+the known owners. If it does, or is a guess, the group gets a doubt, and nothing is computed from its strategy until someone
+states another one or accepts this one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
+from rmqalloc.evidence.client_method import dialect_of_all, divide_otherwise, kinds_of, method_of, spoken
+from rmqalloc.evidence.fit import Fit, candidates, fits_of, guesses, nearby_guesses, owned_queues
+from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
+from rmqalloc.globs import matches_any
+from rmqalloc.snapshot.matching import ALL
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot
+from rmqalloc.strategies.by_name import full_name, is_same, lacks_inner, outer_name
+from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
+from rmqalloc.strategies.dialects import DIALECTS, dialect_of
+from rmqalloc.text import counted
+
+_ONE_IN = 100  # a fit must be less likely by chance than one in so many groups
+_ENOUGH = 64  # owners after which chance is negligible even with two clients
+
+
+class _Claim(NamedTuple):
+    """What is stated and reported of a group's strategy, before its owners are compared."""
+
+    method: Method
+    source: str
+    tried: Sequence[Method]  # all that an incomplete claim may mean, likeliest first
+    doubt: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the claim is complete."""
+        return len(self.tried) == 1
+
+
+def with_strategies(
+    snapshot: Snapshot,
+    groups: Sequence[str] = ALL,
+    assume: bool = False,
+    strategy: str | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Snapshot:
+    """The same snapshot with the strategy of every group that divides its queues, and how it is known.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Groups whose ``strategy_source`` is set are left as they are, but for the arguments below.
+    groups : sequence of str
+        Patterns of the groups to look at, as `fnmatch.fnmatchcase` has them.
+    assume : bool
+        Accept every strategy that is in doubt.
+    strategy : str, optional
+        The strategy of all these groups, whatever is known of them.
+    params : mapping, optional
+        Its parameters.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import Client, Topic, TopicBroker
+    >>> topic = Topic("T", (TopicBroker("b", 12),))
+    >>> clients = tuple(Client(f"c{i}", owned=tuple(topic.queues())[i::3]) for i in range(3))
+    >>> [known] = with_strategies(Snapshot((topic,), (Group("g", ("T",), clients),))).groups
+    >>> known.strategy, known.strategy_source, known.strategy_explains
+    ('AVG_BY_CIRCLE', 'fitted', 1.0)
+    """
+    mine = [one for one in snapshot.groups if divides(one) and matches_any(one.name, groups)]
+    if strategy is not None:
+        method = Method(*full_name(strategy, dict(params or {})))
+        found = [(one, _Claim(own, "given", [own])) for one in mine if (own := _of_all(one, method))]
+    else:
+        claims = _Claims(Rooms.of(snapshot))
+        found = [(one, claims.of(one)) for one in mine if one.strategy_source is None]
+    placed = placed_groups(
+        snapshot,
+        [(one, claim.tried) for one, claim in found if _owners_tell_rooms(one, claim)],
+        lambda group, fit: assume or _room_doubt(group, fit) is None,
+    )
+    snapshot = placed.snapshot
+    fitted = {name for name, (_, fit) in placed.groups.items() if fit.found}
+    known = {one.name: one for one in mine}
+    known |= {one.name: one for one in _known(snapshot, [each for each in found if each[0].name not in fitted])}
+    for one, claim in found:
+        # The rooms that are known may be all that the owners need.
+        if one.name in fitted or (one.name in placed.groups and known[one.name].strategy_explains != 1):
+            known[one.name] = _in_rooms(*placed.groups[one.name], claim)
+    if assume or strategy is not None:
+        known = {name: replace(one, strategy_doubt=None) for name, one in known.items()}
+    return replace(snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups))
+
+
+def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapshot:
+    """The same snapshot with some groups in doubt for a reason of the caller's, so that nothing is computed of them.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `with_strategies`.
+    names : collection of str
+    reason : str
+    """
+    weak = set(names)
+
+    def held(group: Group) -> Group:
+        if group.name not in weak:
+            return group
+        return replace(group, strategy_doubt="; ".join(filter(None, (group.strategy_doubt, reason))))
+
+    return replace(snapshot, groups=tuple(map(held, snapshot.groups)))
+
+
+def divides(group: Group) -> bool:
+    """Whether the clients of a group, or the brokers for them, give every queue to one client."""
+    return group.message_model == "CLUSTERING" and group.server_assignment != "POP" and not group.is_shared
+
+
+def method_of_group(group: Group) -> Method:
+    """The group's strategy, RocketMQ's default where it is not known."""
+    return Method(*full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params)))
+
+
+def known_by_client(group: Group) -> bool:
+    """Whether clients of a group divide by something else than its strategy, and it is known of each by what.
+
+    Parameters
+    ----------
+    group : Group
+        With its strategy, see `with_strategies`.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import Client
+    >>> clients = Client("a", strategy="AVG"), Client("b", strategy="AVG_BY_CIRCLE"), Client("c", strategy="CONSISTENT_HASH")
+    >>> known = with_strategies(Snapshot(groups=(Group("g", clients=clients[:2]), Group("h", clients=clients))))
+    >>> [known_by_client(group) for group in known.groups]
+    [True, False]
+    """
+    return divides(group) and divide_otherwise(group) and all(_is_whole(group, *kind) for kind in kinds_of(group))
+
+
+def accepted(group: Group) -> Group:
+    """The group without doubt in its strategy if it is known of each client what it divides by."""
+    return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
+
+
+def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, language: str | None) -> bool:
+    """Whether it is known what a client divides by that reports a strategy and virtual nodes."""
+    given = method_of_group(group)
+    is_given = group.strategy_source == "given"
+    if name is None and not is_given:
+        return False
+    is_given_one = name is None or is_same(name, given.name)
+    method = method_of(group, Client("", language=language, strategy=name, virtual_nodes=virtual_nodes))
+    if method.problem is not None or lacks_inner(method.name) or (not is_given_one and _asks_for_more(method)):
+        return False
+    on_ring = method.virtual_nodes is not None
+    return not on_ring or "virtual_nodes" in method.params or (is_given and is_given_one)
+
+
+def _asks_for_more(method: Method) -> bool:
+    """Whether a strategy has parameters that clients do not report."""
+    return method.asks_for_rooms or method.is_config
+
+
+def doubtful(
+    snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_empty: bool = False
+) -> list[Group]:
+    """Groups whose strategy is in doubt.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `with_strategies`.
+    groups, topics : sequence of str
+        Patterns; a group counts that matches and reads a topic that does.
+    with_empty : bool
+        Also groups without clients, of which nothing is computed unless clients join.
+    """
+
+    def is_meant(group: Group) -> bool:
+        reads = tuple(topics) == ALL or any(matches_any(one, topics) for one in group.subscriptions)
+        return reads and matches_any(group.name, groups) and bool(with_empty or group.clients)
+
+    return [one for one in snapshot.groups if one.strategy_doubt is not None and is_meant(one)]
+
+
+# --- Stated and reported ---
+
+
+class _Claims:
+    """The claims on groups; on those whose clients report nothing of their strategy it is one for all that state the same."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+        self._of_silent: dict[tuple[str | None, str, bool], _Claim] = {}
+
+    def of(self, group: Group) -> _Claim:
+        if kinds_of(group) - {(None, None, None)}:
+            return _claim(group, self._rooms)
+        key = group.strategy, repr(group.strategy_params), bool(group.clients)
+        if key not in self._of_silent:
+            self._of_silent[key] = _claim(group, self._rooms)
+        return self._of_silent[key]
+
+
+def _claim(group: Group, rooms: Rooms) -> _Claim:
+    """The claim on a group: stated, else reported, else assumed."""
+    reported = Counter(one.strategy for one in group.clients if one.strategy is not None)
+    if group.strategy is not None:
+        # A snapshot may have been written from the reports of its clients, which do not include virtual nodes.
+        all_report = bool(reported) and reported == {group.strategy: len(group.clients)}
+        source = "reported" if all_report and not group.strategy_params else "given"
+        method = method_of_group(group)
+        others = {name: n for name, n in reported.items() if not is_same(name, method.name)}
+        doubt = f"the snapshot says {method.name}, {_said(others)}" if others else None
+    elif reported:
+        source = "reported"
+        most = min(reported, key=lambda one: (-reported[one], one))
+        method = Method(*full_name(most, dict(group.strategy_params)))
+        doubt = f"its clients do not agree: {_said(reported)}" if len(reported) > 1 else None
+    else:
+        return _Claim(Method(DEFAULT_STRATEGY), "assumed", candidates(rooms, dialect_of_all(group)))
+    doubt = doubt or _otherwise(group, method)
+    method, unclear = _with_nodes(_of_all(group, method), source, group)
+    if lacks_inner(method.name):
+        tried = nearby_guesses()
+    else:
+        guessed = {name for one in guesses(method.name) for name in one.params}
+        tried = guesses(method.name, method.dialect) if guessed and not guessed & method.params.keys() else [method]
+    return _Claim(method, source, tried, doubt or unclear)
+
+
+def _of_all(group: Group, method: Method) -> Method:
+    """What clients of one dialect compute under a name; of several dialects, what it says."""
+    return spoken(method, dialect_of_all(group))
+
+
+def _otherwise(group: Group, method: Method) -> str | None:
+    """Why clients of some dialect do not compute the strategy of their group, if so: all alike do, unless they lack it."""
+    alike = dialect_of_all(group)
+    for name in {dialect_of(one.language): None for one in group.clients}:
+        dialect = DIALECTS.get(name or "")
+        if dialect is not None and method.in_dialect(name) != method:
+            outer = outer_name(method.name)
+            if outer not in dialect.made:
+                return dialect.lacks(method.name)
+            if alike is None:
+                return dialect.differs[outer]
+    return None
+
+
+def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str | None]:
+    """A strategy with the number of virtual nodes that clients report, and what is unclear about it."""
+    reported = Counter(one.virtual_nodes for one in group.clients if one.virtual_nodes is not None)
+    if method.virtual_nodes is None or not reported:
+        return method, None
+    said = ", ".join(f"{counted(n, 'client')} {nodes}" for nodes, n in sorted(reported.items()))
+    if len(reported) > 1:
+        return method, f"its clients do not agree on virtual nodes: {said}"
+    [nodes] = reported
+    if source == "given" and nodes != method.virtual_nodes:
+        return method, f"the snapshot says {method}, {said}"
+    return Method(method.name, {**method.params, "virtual_nodes": nodes}), None
+
+
+def _said(reported: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{counted(n, 'client')} {'reports' if n == 1 else 'report'} {name}" for name, n in sorted(reported.items())
+    )
+
+
+# --- Compared with owners ---
+
+
+def _owners_tell_rooms(group: Group, claim: _Claim) -> bool:
+    """Whether what clients own may tell machine rooms: what one owns that divides by something else says nothing of them."""
+    method = claim.method
+    claimed = replace(group, strategy=method.name, strategy_params=dict(method.params))
+    return method.asks_for_rooms and not divide_otherwise(claimed)
+
+
+def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterator[Group]:
+    """Groups with their strategies, after the claims have been compared with the known owners."""
+    rooms, routes = Rooms.of(snapshot), {topic.name: topic for topic in snapshot.topics}
+    owned = {group.name: own for group, _ in found if (own := owned_queues(group, routes)).owners}
+    claims = {group.name: claim for group, claim in found}
+    fits = dict(zip(owned, fits_of([*owned.values()], [claims[name].tried for name in owned], rooms), strict=True))
+    # If no claimed strategy explains all owners, the others are tried for the message.
+    left = [name for name, fit in fits.items() if not fit.explains_all and claims[name].source != "assumed"]
+    dialects = {group.name: dialect_of_all(group) for group, _ in found}
+    tried = [candidates(rooms, dialects[name]) for name in left]
+    others = dict(zip(left, fits_of([owned[name] for name in left], tried, rooms), strict=True))
+    for group, claim in found:
+        yield _resolved(group, claim, fits.get(group.name), others.get(group.name))
+
+
+def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -> Group:
+    """A group with the strategy that follows from its claim and its owners."""
+    method, source, tried, doubt = claim
+    if fit is None or not fit.counts:
+        return _with(group, method, source, None, doubt or _unfounded(claim, group))
+    first = fit.counts.get(tried[0], 0)
+    is_named = tried[0].name == method.name and tried[0].virtual_nodes in (None, DEFAULT_VIRTUAL_NODES)
+    is_default = first == fit.of and is_named
+    if first == fit.of and (claim.is_whole or (source == "given" and is_default)):
+        return _with(group, tried[0], source, 1.0, doubt)
+    is_likely = _is_no_chance(fit, group) or (source == "reported" and is_default)
+    if fit.explains_all and len(fit.best) == 1 and is_likely:
+        return _with(group, fit.best[0], "fitted", 1.0, doubt)
+    if not fit.explains_all or source == "given":
+        return _with(group, method, source, first / fit.of, doubt or _contradiction(tried[0], fit, other or fit))
+    return _with(group, fit.best[0], source, 1.0, doubt or _unclear(fit))
+
+
+def _in_rooms(group: Group, fit: RoomFit, claim: _Claim) -> Group:
+    """A group with the strategy that follows from its claim and its owners, given what these say of its machine rooms."""
+    doubt = claim.doubt or _room_doubt(group, fit)
+    if not fit.found:
+        return _with(group, claim.method, claim.source, None, doubt)
+    _, method = fit.found[0]
+    return _with(group, method, claim.source if doubt else "fitted", 1.0, doubt)
+
+
+def _room_doubt(group: Group, fit: RoomFit) -> str | None:
+    """Why the likeliest machine rooms of a group are a guess, if they are."""
+    if fit.doubt is not None or _is_rare(fit.n_tried or 0, fit.of, group):
+        return fit.doubt
+    owners = counted(fit.of, "known owner")
+    return f"{fit.found[0][1]} explains its {owners}, which are too few to tell its machine rooms from chance"
+
+
+def _is_no_chance(fit: Fit, group: Group) -> bool:
+    """Whether the fit is too good for chance, given the number of strategies tried and of owners."""
+    return _is_rare(len(fit.counts), fit.of, group)
+
+
+def _is_rare(n_tried: int, n_owners: int, group: Group) -> bool:
+    ways: int = len(set(group.client_ids)) ** min(n_owners, _ENOUGH)
+    return n_tried * _ONE_IN < ways
+
+
+def _unclear(fit: Fit) -> str:
+    """Why a strategy that explains all owners is still a guess."""
+    owners = counted(fit.of, "known owner")
+    if len(fit.best) > 1:
+        return f"{' and '.join(map(str, fit.best[:2]))} explain its {owners} alike"
+    return f"{fit.best[0]} explains its {owners}, which are too few to tell it from chance"
+
+
+def _with(group: Group, method: Method, source: str, explains: float | None, doubt: str | None) -> Group:
+    return replace(
+        group,
+        strategy=method.name,
+        strategy_params=dict(method.params),
+        strategy_source=source,
+        strategy_explains=explains,
+        strategy_doubt=doubt,
+    )
+
+
+def _unfounded(claim: _Claim, group: Group) -> str | None:
+    """Why a claim is a guess if no owners are known, or None if it is not one."""
+    if claim.source == "assumed":
+        return f"nothing shows which strategy its clients use; {DEFAULT_STRATEGY} is RocketMQ's default"
+    if lacks_inner(claim.method.name):
+        return f"the strategy inside {claim.method.name} is not known"
+    if claim.source == "reported":
+        n = sum(one.strategy is not None for one in group.clients)
+        if n < len(group.clients):
+            return (
+                f"only {n:,} of {counted(len(group.clients), 'client')} {'reports' if n == 1 else 'report'} a strategy"
+            )
+        if not claim.is_whole:
+            return _unreported(claim.method)
+    return None
+
+
+def _unreported(method: Method) -> str:
+    """What clients do not say that report a strategy."""
+    if method.virtual_nodes is None:
+        return f"its clients do not report the parameters of {method.name}; those that it has by default are a guess"
+    return f"its clients do not report their virtual nodes; {DEFAULT_VIRTUAL_NODES} is RocketMQ's default"
+
+
+def _contradiction(method: Method, fit: Fit, best: Fit) -> str:
+    """How much of the known owners a strategy explains, and which one explains more."""
+    text = f"{method} explains {fit.counts.get(method, 0):,} of {counted(fit.of, 'known owner')}"
+    return text if best.explained <= fit.counts.get(method, 0) else f"{text}, {best.best[0]} {best.explained:,}"

@@ -1,0 +1,148 @@
+"""A strategy with its parameters, as clients, groups and snapshots name it, and the machine rooms of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.checked_columns import replaced
+from rmqalloc.fleet.columns import Strings, ranges
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.strategies import Strategy
+from rmqalloc.strategies.by_name import class_of, in_dialect, inner_class_of, reads_rooms, rule
+from rmqalloc.strategies.config import listed_queues
+from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
+from rmqalloc.strategies.dialects import DIALECTS, JAVA
+
+DEFAULT_STRATEGY = "AVG"
+"""RocketMQ's default."""
+
+
+class Rooms(NamedTuple):
+    """Machine rooms as a snapshot has them.
+
+    Attributes
+    ----------
+    brokers : dict of (topic, broker_name) to str
+        One broker may be given other rooms by other topics.
+    clients : dict of (consumer_group, client_id) to str
+        One client id may stand in other rooms in other groups.
+    """
+
+    brokers: dict[tuple[str, str], str]
+    clients: dict[tuple[str, str], str]
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> Rooms:
+        """All rooms of a snapshot."""
+        brokers = ((topic.name, broker) for topic in snapshot.topics for broker in topic.brokers)
+        clients = ((group.name, client) for group in snapshot.groups for client in group.clients)
+        return cls(
+            {(topic, one.broker_name): one.machine_room for topic, one in brokers if one.machine_room},
+            {(group, one.client_id): one.machine_room for group, one in clients if one.machine_room},
+        )
+
+    def put_into(self, fleet: Fleet) -> Fleet:
+        """The fleet with the rooms of its brokers, by topic, and of its clients, by group."""
+        names = list(dict.fromkeys([*self.brokers.values(), *self.clients.values()]))
+        number = {name: i for i, name in enumerate(names)}
+        queues, topics, brokers = fleet.queue_lists, fleet.topics.to_list(), fleet.brokers.to_list()
+        routes = zip(queues.route_topic.tolist(), queues.route_broker.tolist(), strict=True)
+        of_route = [self.brokers.get((topics[topic], brokers[broker])) for topic, broker in routes]
+        # Units that share a list of ids may be of groups with different rooms, so each gets a list of its own.
+        clients = fleet.client_lists.rearranged(ranges(fleet.slot_starts, fleet.n_clients), fleet.client_offsets)
+        of_unit = zip(fleet.consumer_groups.to_list(), fleet.n_clients.tolist(), strict=True)
+        groups = [group for group, n in of_unit for _ in range(n)]
+        of_slot = map(self.clients.get, zip(groups, clients.client_ids.to_list(), strict=True))
+        return replaced(
+            fleet,
+            rooms=Strings.from_list(names),
+            unit_client_list=np.arange(fleet.n_units, dtype=np.int32),
+            queue_lists=replaced(queues, route_room=_numbers(of_route, number)),
+            client_lists=replaced(clients, slot_room=_numbers(of_slot, number)),
+        )
+
+
+def _numbers(rooms: Iterable[str | None], number: Mapping[str, int]) -> NDArray[np.int32]:
+    """Numbers of rooms, -1 where one is missing."""
+    return np.array([-1 if room is None else number[room] for room in rooms], np.int32)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A strategy and its parameters; two are equal if they read the same.
+
+    Attributes
+    ----------
+    name : str
+        RocketMQ's name.
+    params : mapping
+        As `rmqalloc.strategy` takes them.
+    pop_share : int or None
+        ``popShareQueueNum`` where the broker shares queues by POP.
+    problem : str or None
+        Why it cannot be computed, if it cannot.
+    """
+
+    name: str
+    params: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    pop_share: int | None = None
+    problem: str | None = None
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", repr(sorted(self.params.items())))
+
+    def __str__(self) -> str:
+        nodes = self.virtual_nodes
+        name = self.name if self.dialect not in DIALECTS else f"{DIALECTS[self.dialect].label} {self.name}"
+        if nodes is not None:
+            return f"{name} with {nodes} virtual nodes"
+        numbers = {key: value for key, value in self.params.items() if isinstance(value, bool | int | float)}
+        told = " and ".join(f"{key} {str(value).lower()}" for key, value in numbers.items())
+        return f"{name} with {told}" if told else name
+
+    @property
+    def dialect(self) -> str:
+        """Whose client's rule it is, if not Java's and another one than that."""
+        return str(self.params.get("dialect", JAVA))
+
+    def in_dialect(self, dialect: str | None) -> Method:
+        """What a client of a dialect computes under this name; the same where the dialect is not known."""
+        return self if dialect is None else Method(*in_dialect(self.name, self.params, dialect), problem=self.problem)
+
+    @property
+    def virtual_nodes(self) -> int | None:
+        """Ring positions per client, None where there is no ring."""
+        on_ring = inner_class_of(self.name).virtual_nodes is not None
+        return self.params.get("virtual_nodes", DEFAULT_VIRTUAL_NODES) if on_ring else None
+
+    @property
+    def is_config(self) -> bool:
+        """Whether its lists are given and not computed."""
+        return class_of(self.name).is_listed
+
+    @property
+    def asks_for_rooms(self) -> bool:
+        """Whether it reads machine rooms."""
+        return reads_rooms(self.name)
+
+    def strategy(self) -> Strategy:
+        """The strategy; ValueError or TypeError if there is no such thing. Rooms come from the fleet, see `Rooms.put_into`."""
+        if not self.asks_for_rooms:
+            return rule(self.name, **self.params)
+        params = dict(self.params)
+        brokers, clients = params.pop("broker_room", None), params.pop("client_room", None)
+        return rule(self.name, **params).with_rooms(brokers, clients)
+
+    def listed(self) -> dict[str | None, list[MessageQueue]]:
+        """CONFIG's list of queues by client id, under None where all clients have the same."""
+        given = self.params.get("message_queues")
+        lists = given if isinstance(given, Mapping) else {None: given or ()}
+        return {one: listed_queues(queues or ()) for one, queues in lists.items()}

@@ -1,0 +1,272 @@
+"""Arrow columns as numpy arrays that share their memory: text, lists and integers of any width, chunked, sliced or null."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.fleet.checked_columns import check_offsets
+from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of
+from rmqalloc.text import shortened
+
+Places = NDArray[np.int64]
+
+_NO_TEXT = np.zeros(1, np.uint8)
+_NOWHERE = np.zeros(0, np.int64)
+
+# Lists that do not lie end to end, or have no offsets.
+_OTHER_LISTS = (pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_fixed_size_list)
+
+
+@dataclass
+class Column:
+    """A column: arrays that stand one behind the other, nearly always one."""
+
+    name: str
+    type: pa.DataType
+    arrays: list[pa.Array]
+
+    def __post_init__(self) -> None:
+        kind = self.type
+        if pa.types.is_dictionary(kind):
+            for array in self.arrays:  # Arrow reads them before the offsets are looked at here
+                check_sound(array, self.name)
+            self.type = pa.large_string() if pa.types.is_string_view(kind.value_type) else kind.value_type
+            self.arrays = [array.dictionary.cast(self.type).take(array.indices) for array in self.arrays]
+        elif any(is_other(kind) for is_other in _OTHER_LISTS):
+            self.type = pa.large_list(kind.value_type)
+            self.arrays = [_end_to_end(array) for array in self.arrays]
+
+    @classmethod
+    def of(cls, table: pa.Table, name: str) -> Column:
+        """A column of a table."""
+        at = table.schema.get_field_index(name)
+        if at < 0:
+            raise ArgumentTypeError(f"the table has no column {name}; it has {table.column_names}")
+        column = table.column(at)
+        return cls(name, column.type, column.chunks)
+
+    def nulls(self) -> Places:
+        """Where the column is null."""
+        found, first = [], 0
+        for array in self.arrays:
+            if array.null_count:
+                found.append(np.flatnonzero(np.asarray(array.is_null())) + first)
+            first += len(array)
+        return np.concatenate(found) if found else _NOWHERE
+
+    def text(self) -> tuple[Strings, Places]:
+        """The column as text, and where it is not UTF-8; there it reads as `utf8` writes it. What a null holds is any text."""
+        parts, wrong, first = [], [], 0
+        for array in self.arrays:
+            part = self._text_of(array)
+            bad = not_utf8(array)
+            if bad.size:
+                part = self._text_of(utf8(array))
+            parts.append(part)
+            wrong.append(bad + first)
+            first += len(array)
+        if len(parts) == 1:
+            return parts[0], wrong[0]
+        return Strings.joined(parts), np.concatenate([_NOWHERE, *wrong])
+
+    def shown(self, place: int) -> str:
+        """The bytes of one text of the column, for a message."""
+        return shown_bytes(pa.chunked_array(self.arrays, self.arrays[0].type)[place])
+
+    def _text_of(self, array: pa.Array) -> Strings:
+        if pa.types.is_string_view(array.type) or pa.types.is_null(array.type):
+            array = array.cast(pa.large_string())
+        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+            raise ArgumentTypeError(f"column {self.name} must hold strings, got {self.type}")
+        if not len(array):
+            return Strings.of_bytes(_NO_TEXT, np.zeros(1, np.int64))
+        _, places, text = array.buffers()
+        values = np.frombuffer(text, np.uint8) if text is not None and text.size else _NO_TEXT
+        given = np.frombuffer(places, np.int32 if pa.types.is_string(array.type) else np.int64)
+        offsets = given[array.offset : array.offset + len(array) + 1].astype(np.int64, copy=False)
+        check_offsets(offsets, values.size, self.name)
+        return Strings.of_bytes(values, offsets)
+
+    def lists(self) -> tuple[Offsets, Column]:
+        """The column as lists: offsets from 0, and the values between them."""
+        if not (pa.types.is_list(self.type) or pa.types.is_large_list(self.type)):
+            raise ArgumentTypeError(f"column {self.name} must be a list, got {self.type}")
+        parts, values, end = [], [], 0
+        for array in filter(len, self.arrays):
+            offsets, inner = np.asarray(array.offsets).astype(np.int64), array.values
+            check_offsets(offsets, len(inner), self.name)
+            begin, size = int(offsets[0]), int(offsets[-1] - offsets[0])
+            parts.append(offsets[:-1] + (end - begin))
+            values.append(inner.slice(begin, size) if size < len(inner) else inner)
+            end += size
+        return np.concatenate([*parts, np.array([end])]), Column(self.name, self.type.value_type, values)
+
+    def fields(self, *names: str) -> list[Column]:
+        """Fields of a column of structs; null where the struct is."""
+        kind = self.type
+        if not pa.types.is_struct(kind) or any(kind.get_field_index(name) < 0 for name in names):
+            raise ArgumentTypeError(
+                f"column {self.name} must be a list of struct<{', '.join(names)}>, got a list of {kind}"
+            )
+        flat = [array.flatten() for array in self.arrays]
+        places = [kind.get_field_index(name) for name in names]
+        return [
+            Column(f"{self.name}.{name}", kind.field(at).type, [arrays[at] for arrays in flat])
+            for name, at in zip(names, places, strict=True)
+        ]
+
+    def integers(self, least: int, most: int) -> tuple[Index, Places]:
+        """The column as int32, and where it is null or out of bounds; such entries read 0."""
+        numbers, wrong, first = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)], 0
+        for array in self.arrays:
+            own, bad = self._integers_of(array, least, most)
+            numbers.append(own)
+            wrong.append(bad + first)
+            first += len(array)
+        if len(self.arrays) == 1:
+            return numbers[1], wrong[1]
+        return np.concatenate(numbers), np.concatenate(wrong)
+
+    def _integers_of(self, array: pa.Array, least: int, most: int) -> tuple[Index, Places]:
+        if not (pa.types.is_integer(array.type) or pa.types.is_null(array.type)):
+            raise ArgumentTypeError(f"column {self.name} must hold integers, got {self.type}")
+        null = np.asarray(array.is_null()) if array.null_count else False
+        if array.null_count:
+            array = array.fill_null(0) if pa.types.is_integer(array.type) else pa.array(np.zeros(len(array), np.int32))
+        given = np.asarray(array)
+        if null is False and least <= given.min(initial=0) and given.max(initial=0) <= most:
+            return given.astype(np.int32, copy=False), _NOWHERE
+        wrong = null | (given < least) | (given > most)
+        return np.where(wrong, 0, given).astype(np.int32), np.flatnonzero(wrong)
+
+    def at(self, place: int) -> Any:
+        """One value of the column, as Python has it."""
+        return pa.chunked_array(self.arrays, self.arrays[0].type)[place].as_py()
+
+
+_BYTES_OF = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+
+
+def check_sound(array: pa.Array, name: str) -> None:
+    """Refuse an array of which a value lies outside of its buffers: Arrow's own kernels read wherever offsets lead.
+
+    Text need not be UTF-8; where it is not, is found later, row by row.
+
+    Raises
+    ------
+    ValueError
+        Offsets or indices of the column, or of what it holds, do not fit.
+
+    Examples
+    --------
+    >>> offsets = pa.py_buffer(np.array([0, 9, 2], np.int32))
+    >>> names = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab")])
+    >>> check_sound(names, "topic")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    rmqalloc.errors.ArgumentError: column topic is damaged: ...
+    """
+    try:
+        _validate(array, name)
+    except pa.ArrowInvalid as error:
+        raise ArgumentError(f"column {name} is damaged: {error}") from None
+
+
+def _validate(array: pa.Array, name: str) -> None:
+    kind = array.type
+    array.validate()
+    if kind in _BYTES_OF:
+        array.view(_BYTES_OF[kind]).validate(full=True)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        check_offsets(np.asarray(array.offsets).astype(np.int64), len(array.values), name)
+        _validate(array.values, name)
+    elif pa.types.is_struct(kind):
+        for at in range(kind.num_fields):
+            _validate(array.field(at), name)
+    elif pa.types.is_dictionary(kind):
+        _validate(array.dictionary, name)
+        n, found = len(array.dictionary), pc.min_max(array.indices).as_py()
+        if found["min"] is not None and not 0 <= found["min"] <= found["max"] < n:
+            raise pa.ArrowInvalid(f"an index leaves the {n} values of its dictionary: {found['min']} to {found['max']}")
+    elif isinstance(array, pa.ExtensionArray):
+        _validate(array.storage, name)
+    else:
+        array.validate(full=True)
+
+
+def shown_bytes(scalar: pa.Scalar) -> str:
+    """The bytes of a text that is not UTF-8, as Python spells bytes."""
+    return shortened(repr(bytes(scalar.as_buffer())), 120)
+
+
+def not_utf8(array: pa.Array) -> Places:
+    """Where an array of text is not UTF-8, which Arrow looks for in no file that it reads."""
+    if not (
+        pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
+    ):
+        return _NOWHERE
+    # Nearly all names are ASCII, which is seen in a tenth of the time that Arrow's full look takes.
+    if not pa.types.is_string_view(array.type) and _bytes_of(array).max(initial=0) < 0x80:
+        return _NOWHERE
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return np.array([i for i, text in enumerate(array) if text.is_valid and not _is_utf8(text)], np.int64)
+    return _NOWHERE
+
+
+def _bytes_of(array: pa.Array) -> NDArray[np.uint8]:
+    """What the texts of an array lie in, end to end."""
+    _, places, text = array.buffers()
+    if not len(array) or text is None or not text.size:
+        return _NO_TEXT
+    offsets = np.frombuffer(places, np.int32 if pa.types.is_string(array.type) else np.int64)
+    return np.frombuffer(text, np.uint8)[offsets[array.offset] : offsets[array.offset + len(array)]]
+
+
+def _is_utf8(scalar: pa.Scalar) -> bool:
+    try:
+        bytes(scalar.as_buffer()).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def utf8(array: pa.Array) -> pa.Array:
+    """An array of text, or of lists of it, with bytes that are not UTF-8 as ``\\xNN``, so that whoever reads it can.
+
+    Examples
+    --------
+    >>> broken = pa.array([b"caf\\xe9", b"caf\\xc3\\xa9"]).view(pa.string())
+    >>> utf8(broken).to_pylist()
+    ['caf\\\\xe9', 'café']
+    """
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        inner = array.flatten()
+        if (whole := utf8(inner)) is inner:
+            return array
+        lengths = np.asarray(pc.list_value_length(array).fill_null(0))
+        offsets = pa.array(offsets_of(lengths), pa.int32() if pa.types.is_list(array.type) else pa.int64())
+        return type(array).from_arrays(offsets, whole, mask=array.is_null())
+    places = not_utf8(array)
+    if not places.size:
+        return array
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    mask = np.zeros(len(array), bool)
+    mask[places] = True
+    texts = [bytes(array[i].as_buffer()).decode("utf-8", "backslashreplace") for i in places.tolist()]
+    return pc.replace_with_mask(array, mask, pa.array(texts, array.type))
+
+
+def _end_to_end(array: pa.Array) -> pa.LargeListArray:
+    """Lists that lie anywhere, or have one length, as lists that lie end to end. Arrow's own cast reads views wrongly."""
+    array.validate(full=True)
+    lengths = np.asarray(pc.list_value_length(array).fill_null(0))
+    return pa.LargeListArray.from_arrays(pa.array(offsets_of(lengths)), array.flatten(), mask=array.is_null())

@@ -1,0 +1,320 @@
+"""Many groups as ragged columns."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.errors import ArgumentTypeError
+from rmqalloc.fleet._fleet_columns import FleetColumns
+from rmqalloc.fleet._memory import HeldMemory
+from rmqalloc.fleet.bounds import unit_sizes
+from rmqalloc.fleet.checked_columns import check_kind, check_rows, replaced, unchecked
+from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
+from rmqalloc.fleet.irregular import IrregularUnits
+from rmqalloc.fleet.lists import ClientLists, QueueLists
+from rmqalloc.fleet.positions import counted_owners, position, positions
+from rmqalloc.fleet.unit_errors import UnitError
+from rmqalloc.lazy import lazy_property
+from rmqalloc.model import MessageQueue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class Fleet(FleetColumns):
+    """Many *units*, a unit being one consumer group on one topic.
+
+    Client lists and queue lists are stored once and a unit names one of each, so that a topic read by ten thousand groups
+    and a group of fifty topics are each kept, sorted and hashed once. Make one with `from_groups` or `from_arrow`; the
+    constructor takes columns, and raises TypeError or ValueError where these do not fit each other.
+
+    Attributes
+    ----------
+    consumer_groups : Strings, n_units rows
+    topics, brokers, rooms : Strings
+        Tables that units and routes point into.
+    unit_topic, unit_queue_list, unit_client_list : ndarray of int32, shape (n_units,)
+    queue_lists : QueueLists
+    client_lists : ClientLists
+    errors : tuple of UnitError
+        Units that are malformed (a null, a missing list); they have no queues or no clients.
+
+    Examples
+    --------
+    >>> from rmqalloc import strategy
+    >>> fleet = Fleet.from_groups([
+    ...     ("g1", "orders", [("broker-a", 0), ("broker-a", 1), ("broker-a", 2)], ["x", "y"]),
+    ...     ("g2", "orders", [("broker-a", 0), ("broker-a", 1), ("broker-a", 2)], ["z"]),
+    ... ])
+    >>> strategy("AVG").assign_fleet(fleet), fleet.queue_offsets
+    (array([0, 0, 1, 0, 0, 0], dtype=int32), array([0, 3, 6]))
+    """
+
+    def __post_init__(self) -> None:
+        tables = {"consumer_groups": Strings, "topics": Strings, "brokers": Strings, "rooms": Strings}
+        for name, kind in (tables | {"queue_lists": QueueLists, "client_lists": ClientLists}).items():
+            check_kind(getattr(self, name), kind, name)
+        check_kind(self.errors, tuple, "errors")
+        for error in self.errors:
+            check_kind(error, UnitError, "errors")
+            position(error.position, len(self.consumer_groups), "unit")
+        n_units, queues, clients = len(self.consumer_groups), self.queue_lists, self.client_lists
+        check_rows(self.unit_topic, n_units, len(self.topics), "unit_topic")
+        check_rows(self.unit_queue_list, n_units, queues.offsets.size - 1, "unit_queue_list")
+        check_rows(self.unit_client_list, n_units, clients.offsets.size - 1, "unit_client_list")
+        check_rows(queues.route_topic, None, len(self.topics), "route_topic")
+        check_rows(queues.route_broker, None, len(self.brokers), "route_broker")
+        for name, room in (("route_room", queues.route_room), ("slot_room", clients.slot_room)):
+            if room is not None:
+                check_rows(room, None, len(self.rooms), name, least=-1)
+
+    @classmethod
+    def from_groups(cls, groups: Iterable[Any], on_error: Literal["raise", "report"] = "raise") -> Fleet:
+        """Build a fleet from Python objects.
+
+        Parameters
+        ----------
+        groups : iterable of (consumer_group, topic, queues, client_ids)
+            ``queues`` holds queues in any form that `rmqalloc.model.queue_fields` takes, or pairs
+            ``(broker_name, queue_id)`` that take the unit's topic; ``client_ids`` holds strings.
+        on_error : {"raise", "report"}
+            Whether a malformed unit is an error, or is kept without queues or clients and listed in ``errors``.
+
+        Raises
+        ------
+        FleetError
+            A unit is malformed and ``on_error`` is "raise". A unit of more than `MAX_PER_UNIT` queues or
+            clients is malformed, too.
+        TypeError
+            An item is not a 4-tuple.
+        """
+        from rmqalloc.fleet.groups import columns_from_groups
+
+        return unchecked(cls, **vars(columns_from_groups(groups, on_error)))
+
+    @classmethod
+    def from_arrow(cls, data: Any, on_error: Literal["raise", "report"] = "raise") -> Fleet:
+        """Build a fleet from Arrow columns, without touching Python objects.
+
+        Parameters
+        ----------
+        data : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``
+            A pyarrow, polars, pandas or DuckDB table. Columns: ``consumer_group`` and ``topic`` (string), ``client_ids``
+            (list of string) and one of ``queues`` (list of struct ``broker_name, queue_id``) and ``brokers`` (list of
+            struct ``broker_name, read_queue_nums``: ids 0 to n-1 of each). Optional ``client_rooms`` and
+            ``broker_rooms``: lists of string beside the clients and beside the queues or brokers. Any string type; a unit with
+            a text that is not UTF-8 is malformed.
+        on_error : {"raise", "report"}
+            Whether a malformed unit is an error, or is kept without queues or clients and listed in ``errors``.
+
+        Raises
+        ------
+        FleetError
+            A unit is malformed and ``on_error`` is "raise"; as `from_groups`.
+        TypeError
+            A column is missing or of the wrong type.
+        """
+        from rmqalloc.fleet.arrow import columns_from_arrow
+
+        return unchecked(cls, **vars(columns_from_arrow(data, on_error)))
+
+    def to_arrow(self, owners: NDArray[np.int32]) -> pa.Table:
+        """Owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of int32), one row per unit."""
+        from rmqalloc.fleet.arrow import owners_table
+
+        return owners_table(self, self.queue_offsets, counted_owners(owners, int(self.queue_offsets[-1])))
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return self.unit_queue_list.size
+
+    @lazy_property
+    def n_queues(self) -> Index:
+        """Queues of each unit, int32, shape (n_units,)."""
+        return unit_sizes(self.queue_lists.offsets, self.unit_queue_list, "queues", self.names_of)
+
+    @lazy_property
+    def n_clients(self) -> Index:
+        """Clients of each unit, repeats counted, int32, shape (n_units,)."""
+        return unit_sizes(self.client_lists.offsets, self.unit_client_list, "clients", self.names_of)
+
+    @lazy_property
+    def queue_offsets(self) -> Offsets:
+        """Where each unit's queues begin in an owners vector, int64, shape (n_units + 1,)."""
+        return offsets_of(self.n_queues)
+
+    @lazy_property
+    def client_offsets(self) -> Offsets:
+        """Where each unit's clients begin when all are laid end to end, int64, shape (n_units + 1,)."""
+        return offsets_of(self.n_clients)
+
+    @lazy_property
+    def queue_starts(self) -> Offsets:
+        """First queue of each unit's list in `queue_lists`, int64, shape (n_units,)."""
+        return self.queue_lists.offsets[self.unit_queue_list]
+
+    @lazy_property
+    def slot_starts(self) -> Offsets:
+        """First slot of each unit's list in `client_lists`, int64, shape (n_units,)."""
+        return self.client_lists.offsets[self.unit_client_list]
+
+    @lazy_property
+    def extent(self) -> tuple[int, int]:
+        """Client slots and queues, those of the lists or those of the units, whichever are more."""
+        n_slots = max(int(self.client_lists.offsets[-1]), int(self.client_offsets[-1]))
+        return n_slots, max(int(self.queue_lists.offsets[-1]), int(self.queue_offsets[-1]))
+
+    @lazy_property
+    def is_sparse(self) -> bool:
+        """Whether the units need less than half of the lists there are, as a few do that were selected: see `own_lists`.
+
+        A list of many units counts as many times: what is done for each of them is work enough to go with it.
+        """
+        n_slots, n_queues = int(self.client_lists.offsets[-1]), int(self.queue_lists.offsets[-1])
+        return 2 * int(self.client_offsets[-1]) < n_slots or 2 * int(self.queue_offsets[-1]) < n_queues
+
+    @lazy_property
+    def empty_units(self) -> NDArray[np.int64]:
+        """Units without queues or without clients."""
+        return np.flatnonzero((self.n_queues == 0) | (self.n_clients == 0))
+
+    @lazy_property
+    def is_regular(self) -> bool:
+        """No client id of any list repeats or is empty."""
+        return not self.client_lists.irregular.any()
+
+    @lazy_property
+    def irregular(self) -> IrregularUnits:
+        """Units of which a client id repeats or is empty."""
+        return IrregularUnits.of(self.client_lists, self.unit_client_list)
+
+    def irregular_alone(self) -> Fleet:
+        """A fleet of the irregular units, with their lists alone."""
+        odd = self.irregular
+        rows, unit_queue_list = np.unique(self.unit_queue_list[odd.units], return_inverse=True)
+        return replaced(
+            units_alone(self, odd.units),
+            unit_queue_list=unit_queue_list.astype(np.int32),
+            unit_client_list=odd.unit_list,
+            queue_lists=self.queue_lists.taken(rows.astype(np.int64)),
+            client_lists=odd.lists,
+        )
+
+    def shares_memory(self, array: NDArray[Any]) -> bool:
+        """Does an array overlap any that this fleet holds, or that it has computed and keeps?"""
+        if not isinstance(array, np.ndarray):
+            raise ArgumentTypeError(f"array must be a numpy array, got {type(array).__name__}")
+        # An array that was found apart stays so while it lives: whatever the fleet computes later gets memory of its own.
+        kept = self.__dict__
+        apart, held = kept.get("_apart"), kept.get("_held")
+        if apart is not None and apart() is array:
+            return False
+        if held is None or not held.is_current(self):
+            kept.update(_apart=None, _held=None)  # so that they are counted
+            held = kept["_held"] = HeldMemory(self, (Strings, QueueLists, ClientLists, IrregularUnits))
+        if held.overlaps(array):
+            return True
+        kept["_apart"] = weakref.ref(array)
+        return False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_apart", "_held")}
+
+    # Units by position, below: as in a Python list, a negative one counts from the end, and none out of bounds is taken.
+
+    def consumer_group(self, unit: int) -> str:
+        """Name of a unit's consumer group."""
+        return self.consumer_groups[unit]
+
+    def topic(self, unit: int) -> str:
+        """Name of a unit's topic."""
+        return self.topics[int(self.unit_topic[position(unit, self.n_units, "unit")])]
+
+    def names_of(self, unit: int) -> tuple[str, str]:
+        """Names of a unit's consumer group and topic."""
+        return self.consumer_group(unit), self.topic(unit)
+
+    def client_ids_of(self, unit: int) -> list[str]:
+        """Client ids of a unit, in the order of its list."""
+        unit = position(unit, self.n_units, "unit")
+        start = int(self.slot_starts[unit])
+        return self.client_lists.client_ids.to_list(start, start + int(self.n_clients[unit]))
+
+    def queues_of(self, unit: int) -> list[MessageQueue]:
+        """Queues of a unit, in the order of its list."""
+        unit = position(unit, self.n_units, "unit")
+        lists, start = self.queue_lists, int(self.queue_starts[unit])
+        places = range(start, start + int(self.n_queues[unit]))
+        return [MessageQueue(*self._names(lists.queue_route[i]), int(lists.queue_ids[i])) for i in places]
+
+    def _names(self, route: int) -> tuple[str, str]:
+        lists = self.queue_lists
+        return self.topics[lists.route_topic[route]], self.brokers[lists.route_broker[route]]
+
+    def queue_places(self) -> Offsets:
+        """Place in `queue_lists` of every queue of every unit, int64, shape (queue_offsets[-1],)."""
+        return ranges(self.queue_starts, self.n_queues)
+
+    def select(self, units: NDArray[Any] | Sequence[int] | slice) -> Fleet:
+        """The given units alone, over the same lists.
+
+        Parameters
+        ----------
+        units : array or sequence of int, mask of bool, or slice
+            Whatever NumPy takes as one index of a vector of ``n_units``; units may repeat.
+
+        Raises
+        ------
+        IndexError
+            A unit is out of bounds, a mask is not of ``n_units``, or it is no index of several units.
+
+        Examples
+        --------
+        >>> fleet = Fleet.from_groups([(name, "orders", [("broker-a", 0)], ["x"]) for name in ("g1", "g2", "g3")])
+        >>> fleet.select([-1, 0]).consumer_groups.to_list(), fleet.select(fleet.n_queues > 1).n_units
+        (['g3', 'g1'], 0)
+        """
+        return units_alone(self, positions(units, self.n_units, "unit"))
+
+    def own_lists(self) -> Fleet:
+        """The same units over the lists that they name alone."""
+        client_rows, unit_client_list = np.unique(self.unit_client_list, return_inverse=True)
+        queue_rows, unit_queue_list = np.unique(self.unit_queue_list, return_inverse=True)
+        return replaced(
+            self,
+            unit_queue_list=unit_queue_list.astype(np.int32),
+            unit_client_list=unit_client_list.astype(np.int32),
+            queue_lists=self.queue_lists.taken(queue_rows.astype(np.int64)),
+            client_lists=self.client_lists.taken(client_rows.astype(np.int64)),
+        )
+
+    def sorted(self) -> Fleet:
+        """The same fleet in Java's order: queues by topic, broker name and id, clients by id.
+
+        Notes
+        -----
+        ``MessageQueue.compareTo`` and ``String.compareTo``: text by UTF-16 code units, ids as signed integers. Stable, so
+        equal queues and equal ids keep their order. Lists already in order are not copied.
+        """
+        queue_lists = self.queue_lists.sorted(self.topics, self.brokers)
+        return replaced(self, queue_lists=queue_lists, client_lists=self.client_lists.sorted())
+
+
+def units_alone(fleet: Fleet, units: NDArray[Any]) -> Fleet:
+    """`Fleet.select` of units that need no check: positions from 0 to ``n_units - 1``, for the product's own rooms."""
+    return replaced(
+        fleet,
+        consumer_groups=fleet.consumer_groups.take_unchecked(units),
+        unit_topic=fleet.unit_topic[units],
+        unit_queue_list=fleet.unit_queue_list[units],
+        unit_client_list=fleet.unit_client_list[units],
+        errors=(),
+    )

@@ -1,0 +1,192 @@
+"""Queues of several states beside one another: one row per queue, one vector of owners per state.
+
+States are tables with names. The names of all states are numbered at once, so that the numbers mean the same in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rmqalloc.fleet.columns import Index
+from rmqalloc.lazy import lazy_property
+from rmqalloc.ownership.between import Between, aligned
+from rmqalloc.ownership.reader_sets import NOBODY, Keys, Mask, ReaderSets
+from rmqalloc.strategies import sort_client_ids
+
+Unit = tuple[str, str]
+"""Consumer group and topic."""
+
+OWNERS_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("topic", pa.string()),
+        ("broker_name", pa.string()),
+        ("queue_id", pa.int32()),
+        ("owner", pa.string()),
+        ("others", pa.list_(pa.string())),
+    ]
+)
+"""Columns of `KnownOwners.queues`."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownOwners:
+    """The queues of some groups with their owners.
+
+    Attributes
+    ----------
+    queues : pyarrow.Table
+        `OWNERS_SCHEMA`, one row per consumer group and queue; ``others`` where a queue has several owners.
+    unknown : mapping of (str, str) to str
+        Groups and topics whose owners cannot be computed, and why; none of their queues is in the table.
+    double_owned : mapping of (str, str) to int
+        Groups and topics with queues that two clients own, be it under one client id, and how many such queues.
+    """
+
+    queues: pa.Table
+    unknown: Mapping[Unit, str] = field(default_factory=dict)
+    double_owned: Mapping[Unit, int] = field(default_factory=dict)
+
+    def without(self, units: Collection[Unit]) -> KnownOwners:
+        """The same without the queues of some groups and topics."""
+        if not units:
+            return self
+        queues = self.queues.filter(pc.invert(self._are_of(units)))
+        double_owned = {unit: n for unit, n in self.double_owned.items() if unit not in units}
+        return KnownOwners(queues, self.unknown, double_owned)
+
+    def unowned_in(self, units: Collection[Unit]) -> pa.Table:
+        """The queues of some groups and topics as if nobody owned them."""
+        queues = self.queues.filter(self._are_of(units))
+        nobody = [pa.nulls(queues.num_rows, OWNERS_SCHEMA.field(name).type) for name in ("owner", "others")]
+        return pa.table([*queues.columns[:4], *nobody], schema=OWNERS_SCHEMA)
+
+    def _are_of(self, units: Collection[Unit]) -> pa.Array:
+        pairs = zip(self.queues["consumer_group"].to_pylist(), self.queues["topic"].to_pylist(), strict=True)
+        return pa.array([pair in units for pair in pairs], pa.bool_())
+
+
+NO_QUEUES = KnownOwners(OWNERS_SCHEMA.empty_table())
+
+
+@dataclass(frozen=True, eq=False)
+class NamedQueues:
+    """Every queue of any state once.
+
+    Attributes
+    ----------
+    groups, topics, brokers, client_ids : pyarrow.Array
+        Names, by number.
+    group, topic, broker : ndarray
+        Number of the name of every queue.
+    queue_id : ndarray of int64
+    owners : ndarray of int32, shape (n_states, n_queues)
+        Number of the owner, or of a set of several; -1 for nobody, -2 where the queue is not there.
+    sets : ReaderSets
+        Sets of several owners.
+    """
+
+    groups: pa.Array
+    topics: pa.Array
+    brokers: pa.Array
+    client_ids: pa.Array
+    group: Keys
+    topic: Keys
+    broker: Keys
+    queue_id: Keys
+    owners: NDArray[np.int32]
+    sets: ReaderSets
+
+    @lazy_property
+    def group_numbers(self) -> dict[str, int]:
+        """Numbers of the groups."""
+        return {name: number for number, name in enumerate(self.groups.to_pylist())}
+
+    def rows_of(self, groups: Collection[str], unknown: Collection[Unit] = ()) -> Mask:
+        """Queues of some groups, but for those of some groups and topics."""
+        chosen = np.zeros(max(len(self.groups), 1), bool)
+        chosen[[number for name in groups if (number := self.group_numbers.get(name)) is not None]] = True
+        rows: Mask = chosen[self.group]
+        if unknown:
+            topics = {name: number for number, name in enumerate(self.topics.to_pylist())}
+            n_topics = max(len(topics), 1)
+            left_out = [
+                self.group_numbers[group] * n_topics + topics[topic]
+                for group, topic in unknown
+                if group in self.group_numbers and topic in topics
+            ]
+            rows &= ~np.isin(self.group * n_topics + self.topic, left_out)
+        return rows
+
+    def between(self) -> Between:
+        """The first two states beside one another."""
+        before, after = self.owners[:2]
+        return Between(np.arange(before.size), before, after, before, after, self.sets)
+
+    def names_of(self, owners: Index) -> tuple[pa.Array, pa.Array]:
+        """The first owner of queues, in Java's order, and the others where there are several."""
+        return self.sets.names(owners, self.client_ids)
+
+    def counted(self, rows: Mask) -> Keys:
+        """How many of some queues each group has."""
+        counts: Keys = np.bincount(self.group[rows], minlength=len(self.groups))
+        return counts
+
+
+def by_name(states: Sequence[KnownOwners]) -> NamedQueues:
+    """Lay states beside one another.
+
+    Examples
+    --------
+    >>> def state(*owners):
+    ...     rows = [("g", "T", "b", i, owner, None) for i, owner in enumerate(owners)]
+    ...     return KnownOwners(pa.Table.from_pylist([dict(zip(OWNERS_SCHEMA.names, row)) for row in rows], OWNERS_SCHEMA))
+    >>> found = by_name([state("c1", "c2"), state("c2", None, "c1")])
+    >>> found.queue_id.tolist(), found.client_ids.to_pylist(), found.owners.tolist()
+    ([0, 1, 2], ['c1', 'c2'], [[0, 1, -2], [1, -1, 0]])
+    """
+    table = pa.concat_tables([state.queues for state in states])
+    (groups, group), (topics, topic), (brokers, broker), (ids, owner) = (
+        _numbered(table[name]) for name in ("consumer_group", "topic", "broker_name", "owner")
+    )
+    queue_id = table["queue_id"].to_numpy().astype(np.int64)
+    units, unit = np.unique(group * max(len(topics), 1) + topic, return_inverse=True)
+    n_brokers, n_ids = max(len(brokers), 1), 1 + int(queue_id.max(initial=0))
+    keys = (unit * n_brokers + broker) * n_ids + queue_id
+    ids, owner, sets = _with_sets(table, ids, owner)
+    cuts = np.cumsum([state.queues.num_rows for state in states])[:-1]
+    columns = zip(np.split(keys, cuts), np.split(owner.astype(np.int32), cuts), strict=True)
+    keys, [owners] = aligned([(of_state, [readers]) for of_state, readers in columns])
+    route, queue_id = np.divmod(keys, n_ids)
+    unit, broker = np.divmod(route, n_brokers)
+    group, topic = np.divmod(units[unit], max(len(topics), 1))
+    return NamedQueues(groups, topics, brokers, ids, group, topic, broker, queue_id, owners, sets)
+
+
+def _numbered(column: pa.ChunkedArray) -> tuple[pa.Array, Keys]:
+    """The names of a column, and the number of each row's; -1 for null."""
+    coded = column.combine_chunks().dictionary_encode()
+    return coded.dictionary, pc.fill_null(coded.indices, NOBODY).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, Keys, ReaderSets]:
+    """Client ids, those too that are never the first owner, and owners with numbers of sets."""
+    several = np.flatnonzero(pc.is_valid(table["others"]).to_numpy())
+    if not several.size:
+        return ids, owner, ReaderSets(len(ids))
+    rows = table.select(["owner", "others"]).take(pa.array(several)).to_pylist()
+    known = ids.to_pylist()
+    names = sort_client_ids({*known, *(name for row in rows for name in row["others"])})
+    number = {name: i for i, name in enumerate(names)}
+    sets = ReaderSets(len(names))
+    owner = np.array([*(number[name] for name in known), NOBODY], np.int64)[owner]
+    pairs = [(i, number[name]) for i, row in enumerate(rows) for name in (row["owner"], *row["others"])]
+    queue, client = np.array(pairs, np.int64).T
+    owner[several] = sets.of_pairs(queue, client, several.size)
+    return pa.array(names, pa.string()), owner, sets

@@ -1,0 +1,149 @@
+"""Readers of queues as numbers, where a queue may have several: sets of clients are numbered behind all clients.
+
+What compares readers by their numbers, be it of one client or of a set, compares who reads a queue.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rmqalloc.fleet.columns import Index, offsets_of, ranges
+
+Keys = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+ABSENT, NOBODY = -2, -1
+"""In place of a reader's number: the queue is not there; nobody reads it."""
+
+
+class Readers(NamedTuple):
+    """Every client that reads a queue, of some queues.
+
+    Attributes
+    ----------
+    places : ndarray of int64
+        Places of the queues, ascending.
+    clients : ndarray of int64
+        Numbers of the clients.
+    """
+
+    places: Keys
+    clients: Keys
+
+
+class ReaderSets:
+    """Numbers for sets of several clients.
+
+    Parameters
+    ----------
+    n_clients : int
+        How many clients have numbers.
+
+    Examples
+    --------
+    The third queue is read by two clients, the second by nobody:
+
+    >>> sets = ReaderSets(3)
+    >>> owners = sets.of_pairs(np.array([0, 2, 2]), np.array([1, 2, 0]), 3)
+    >>> owners, sets.of_pairs(np.array([0, 0, 1, 1]), np.array([1, 2, 0, 2]), 2)
+    (array([ 1, -1,  3], dtype=int32), array([4, 3], dtype=int32))
+    >>> sets.readers(owners)
+    Readers(places=array([0, 2, 2]), clients=array([1, 0, 2]))
+    """
+
+    def __init__(self, n_clients: int) -> None:
+        self._n_clients = n_clients
+        self._numbers: dict[bytes, int] = {}
+        self._members: list[Keys] = []
+        self._laid: tuple[Keys, Keys] = np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+    def of_pairs(self, queues: Keys, clients: Keys, n: int) -> Index:
+        """Numbers of the readers of ``n`` queues, given pairs of a queue's place and a client; `NOBODY` where there is none."""
+        stride = max(self._n_clients, 1)
+        place, client = np.divmod(np.unique(queues * stride + clients), stride)
+        found, n_each = np.full(n, NOBODY, np.int32), np.bincount(place, minlength=n)
+        alone = n_each[place] == 1
+        found[place[alone]] = client[alone]
+        starts = offsets_of(n_each)
+        for size in np.unique(n_each[n_each > 1]).tolist():
+            several = np.flatnonzero(n_each == size)
+            rows = client[ranges(starts[:-1][several], n_each[several])].reshape(-1, size)
+            distinct, of_row = np.unique(rows, axis=0, return_inverse=True)
+            found[several] = np.array([self._number(one) for one in distinct], np.int32)[of_row.reshape(-1)]
+        return found
+
+    def _number(self, members: Keys) -> int:
+        """The number of a set, given its members in ascending order."""
+        key = members.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = self._n_clients + len(self._members)
+            self._members.append(members.copy())
+        return self._numbers[key]
+
+    def _laid_out(self) -> tuple[Keys, Keys]:
+        """Sizes of all sets, and their members end to end; laid out once more when sets are added."""
+        if self._laid[0].size != len(self._members):
+            sizes = np.array([one.size for one in self._members], np.int64)
+            self._laid = sizes, np.concatenate(self._members)
+        return self._laid
+
+    def sizes(self, owners: Index) -> Keys:
+        """How many clients read each queue."""
+        found: Keys = (owners >= 0).astype(np.int64)
+        if self._members:
+            in_set = owners >= self._n_clients
+            found[in_set] = self._laid_out()[0][owners[in_set] - self._n_clients]
+        return found
+
+    def readers(self, owners: Index) -> Readers:
+        """The clients that read each queue."""
+        places = np.flatnonzero(owners >= 0)
+        clients = owners[places].astype(np.int64)
+        if not self._members:
+            return Readers(places, clients)
+        sizes, all_members = self._laid_out()
+        in_set = clients - self._n_clients
+        is_set = in_set >= 0
+        n_each = np.where(is_set, sizes[np.maximum(in_set, 0)], 1)
+        of_sets = ranges(offsets_of(sizes)[in_set[is_set]], sizes[in_set[is_set]])
+        found = np.repeat(clients, n_each)
+        found[np.repeat(is_set, n_each)] = all_members[of_sets]
+        return Readers(np.repeat(places, n_each), found)
+
+    def names(self, owners: Index, ids: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """The first reader of every queue, and the others where there are several.
+
+        Parameters
+        ----------
+        owners : ndarray of int32
+        ids : pyarrow.Array
+            Client ids by number.
+
+        Examples
+        --------
+        >>> sets = ReaderSets(3)
+        >>> owners = sets.of_pairs(np.array([1, 2, 2]), np.array([1, 0, 2]), 3)
+        >>> [column.to_pylist() for column in sets.names(owners, pa.array(["a", "b", "c"]))]
+        [[None, 'b', 'a'], [None, None, ['c']]]
+        """
+        is_set = np.flatnonzero(owners >= self._n_clients) if self._members else np.zeros(0, np.int64)
+        first, others = owners.copy(), pa.nulls(owners.size, pa.list_(pa.string()))
+        if is_set.size:
+            places, clients = self.readers(owners[is_set])
+            n_each = np.bincount(places, minlength=is_set.size)
+            starts = offsets_of(n_each)
+            first[is_set] = clients[starts[:-1]]
+            rest = np.delete(clients, starts[:-1])
+            sizes = np.zeros(owners.size, np.int64)
+            sizes[is_set] = n_each - 1
+            others = pa.ListArray.from_arrays(
+                pa.array(offsets_of(sizes).astype(np.int32)), ids.take(pa.array(rest)), mask=pa.array(sizes == 0)
+            )
+        return ids.take(pa.array(first, mask=first < 0)), others

@@ -1,0 +1,240 @@
+"""Strategies side by side: what a change costs under each, how even each is after it, and what a departure then costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.evaluation.assigner import owners_of_units
+from rmqalloc.evaluation.evaluate import ScenarioState
+from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import distinct_strings, repeats_of
+from rmqalloc.plans._comparison_text import MOST_GROUPS, comparison_lines
+from rmqalloc.plans._departures import Departures, departures
+from rmqalloc.plans._departures_by_scenario import mixed_departures, split_groups
+from rmqalloc.plans._plan_snapshot import planned
+from rmqalloc.plans.unmatched import refused_after, unassigned
+from rmqalloc.results import TableResult
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
+from rmqalloc.scenarios.changes import Change
+from rmqalloc.scenarios.subfleet import subfleet
+from rmqalloc.snapshot.matching import ALL
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.strategies.by_name import from_label
+from rmqalloc.views.view_units import ViewUnits
+
+_AFTER = (
+    "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
+)  # fmt: skip
+
+COMPARISON_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("strategy", pa.string()),
+        *((name, pa.float64() if name == "skew" else pa.int64()) for name in _AFTER),
+        ("departure_mean", pa.float64()),
+        ("departure_worst", pa.int64()),
+        ("departure_worst_client", pa.string()),
+        ("departure_least_mean", pa.float64()),
+    ]
+)
+"""Columns of `compare`."""
+
+
+class Candidate(NamedTuple):
+    """A strategy to compare.
+
+    Attributes
+    ----------
+    label : str
+        What to call it.
+    strategy : str
+        As `rmqalloc.strategy` takes it.
+    params : mapping
+        Its parameters.
+    """
+
+    label: str
+    strategy: str
+    params: Mapping[str, Any]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(TableResult):
+    """Strategies side by side.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        Schema `COMPARISON_SCHEMA`, one row per group and candidate. ``moved`` and ``least_moves`` are queues of all topics
+        that change owner from now to the changed state under the candidate. ``departure_mean`` and ``departure_worst`` are
+        queues that move if one client leaves that state, over all its clients, and ``departure_least_mean`` the mean of
+        the least possible, where all clients have one route and one client list. Of several clients with one id, one
+        leaves and the others stay; each counts as a departure. They are null for a group that the candidate cannot
+        assign.
+    warnings : tuple of str
+        What is left out or cannot be assigned, and why.
+    refused : tuple of (str, str)
+        Consumer group and label of each candidate that cannot assign a topic of the group, though it has queues and clients.
+        The figures of that row are those of the other topics.
+    """
+
+    TABLES: ClassVar = ("table",)
+    NOTES: ClassVar = ("warnings", "refused")
+
+    table: pa.Table
+    warnings: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...]
+
+    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+        """A table of strategies for each group; of 20 groups unless ``top`` is given."""
+        return comparison_lines(self.table.to_pylist(), file, checked_top(top) or MOST_GROUPS)
+
+
+def compare(
+    snapshot: Snapshot,
+    candidates: Sequence[Candidate | str],
+    changes: Sequence[Change] = (),
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
+) -> Comparison:
+    """Compare strategies for consumer groups of a snapshot.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    candidates : sequence of Candidate or str
+        Strategies, or names of those that need no parameters. Labels must differ.
+    changes : sequence of changes
+        What else happens, the same for each.
+    groups, topics : sequence of str
+        Patterns, as for `plan_snapshot`.
+
+    Raises
+    ------
+    NoMatchError, ScenarioError, ValueError, TypeError
+        Those of `plan_snapshot`.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.files import read
+    >>> found = compare(read("example:seed"), ["AVG", "AVG_BY_CIRCLE"], groups=["by-average"])
+    >>> found.table.select(["strategy", "moved", "departure_mean"]).to_pylist()[1]
+    {'strategy': 'AVG_BY_CIRCLE', 'moved': 18, 'departure_mean': 18.0}
+    """
+    tried = [Candidate(one, *from_label(one)) if isinstance(one, str) else one for one in candidates]
+    scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in tried]
+    plan, evaluation, read = planned(snapshot, scenarios, groups, topics, strict=True)
+    after = zip(scenarios, evaluation.states[1:], strict=True)
+    n_units = plan.units.num_rows // (1 + len(scenarios))
+    costs_of = {
+        (group, one.name): costs
+        for one, state in after
+        for group, costs in _in_dialects(read, one, _departures(state, n_units)).items()
+    }
+    found = []
+    for row in plan.groups.slice(plan.n_groups).to_pylist():
+        name, label = row["consumer_group"], row["scenario"]
+        costs = costs_of.get((name, label), [])
+        found.append(
+            {"consumer_group": name, "strategy": label, **{key: row[key] for key in _AFTER}, **_of_costs(costs)}
+        )
+        if not row["n_topics"]:
+            found[-1] |= dict.fromkeys(_AFTER)
+    table = pa.Table.from_pylist(found, COMPARISON_SCHEMA)
+    order = np.arange(table.num_rows).reshape(len(candidates), plan.n_groups).T.reshape(-1)
+    longer = {*refused_after(plan.units)}  # `unassigned` says it shorter
+    said = (one for one in plan.warnings if one not in longer)
+    return Comparison(table.take(pa.array(order)), (*said, *unassigned(plan)), tuple(_refused(plan.units)))
+
+
+def _refused(units: pa.Table) -> dict[tuple[str, str], None]:
+    """Groups and candidates that cannot assign one of their topics; one that has no queue or client is not their fault."""
+    codes = pa.array([ErrCode.GOOD, ErrCode.EMPTY], units["err_code"].type)
+    candidates = units.filter(pc.not_equal(units["scenario"], CURRENT))
+    refused = candidates.filter(pc.invert(pc.is_in(candidates["err_code"], codes)))
+    return dict.fromkeys(zip(refused["consumer_group"].to_pylist(), refused["scenario"].to_pylist(), strict=True))
+
+
+class _Cost(NamedTuple):
+    """What the departure of a client moves, over all topics of its group."""
+
+    client_id: str
+    moved: int
+    least_moves: int
+
+    def plus(self, other: _Cost | None) -> _Cost:
+        """That of more topics together."""
+        return (
+            self
+            if other is None
+            else _Cost(self.client_id, self.moved + other.moved, self.least_moves + other.least_moves)
+        )
+
+
+def _of_costs(costs: Sequence[_Cost]) -> dict[str, Any]:
+    if not costs:
+        return {}
+    worst = max(costs, key=lambda cost: cost.moved)
+    return {
+        "departure_mean": sum(cost.moved for cost in costs) / len(costs),
+        "departure_worst": worst.moved,
+        "departure_worst_client": worst.client_id,
+        "departure_least_mean": sum(cost.least_moves for cost in costs) / len(costs),
+    }
+
+
+def _departures(state: ScenarioState, n_units: int) -> dict[str, list[_Cost]]:
+    """Costs of all departures from a state by group; rows behind those of units are further views of these."""
+    found: dict[str, dict[tuple[str, int], _Cost]] = {}
+    for part in state.parts:
+        whole, good = part.fleet, part.good[part.rows[part.good] < n_units]
+        owners = owners_of_units(whole, part.owners, good)
+        fleet, rules = subfleet(whole, good), part.rules.select(good)
+        for group, which, cost in _costs(fleet, departures(fleet, rules, owners)):
+            costs = found.setdefault(group, {})
+            costs[cost.client_id, which] = cost.plus(costs.get((cost.client_id, which)))
+    return {group: list(costs.values()) for group, costs in found.items()}
+
+
+def _in_dialects(read: ViewUnits, scenario: Scenario, found: dict[str, list[_Cost]]) -> dict[str, list[_Cost]]:
+    """The same, corrected for groups whose clients compute the strategy differently.
+
+    There nothing is known where ids repeat or are empty, as no scenario names one of their clients alone.
+    """
+    split = split_groups(read) & found.keys()
+    if not split:
+        return found
+    ids = {name: [cost.client_id for cost in found[name]] for name in split}
+    found |= {name: [] for name in split}
+    for one in mixed_departures(
+        read, scenario, {name: mine for name, mine in ids.items() if len({*mine}) == len(mine) and all(mine)}
+    ):
+        found[one.consumer_group].append(_Cost(*one[1:]))
+    return found
+
+
+def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:
+    """Departures of clients from their groups: those from all client lists of a group together.
+
+    Several clients of one id leave one by one, in all units the one whose place in them is as far back; which it is comes
+    with each.
+    """
+    codes, ids = distinct_strings(fleet.client_lists.client_ids)
+    group_codes, groups = distinct_strings(fleet.consumer_groups)
+    n_ids, client = max(len(ids), 1), codes[each.slots]
+    repeats = repeats_of(each.units * n_ids + client)
+    n_each = 1 + int(repeats.max(initial=0))
+    holder = (group_codes[each.units].astype(np.int64) * n_ids + client) * n_each + repeats
+    keys, place = np.unique(holder, return_inverse=True)
+    moved, least = (np.bincount(place, column, keys.size) for column in (each.moved, each.least_moves))
+    columns = (*np.divmod(keys // n_each, n_ids), keys % n_each, moved.astype(np.int64), least.astype(np.int64))
+    for group, one, which, *cost in zip(*(column.tolist() for column in columns), strict=True):
+        yield groups[group], which, _Cost(ids[one], *cost)

@@ -1,0 +1,292 @@
+"""The evaluation of views: of most with the scenarios as they are, of four kinds with what scenarios mean for them.
+
+A scenario chooses among all clients of a group who leaves, and makes up names for those that join; every client list of a
+broker then loses and gains the same clients. So whole lists are evaluated first. Views over a part of them follow, with the
+lists that result and the other changes of the scenario. Clients that all read every queue do so whatever strategy is set. Those
+of another language compute what it makes of the strategy's name. A client with a stale route may see a broker that its topic
+has left: a scenario that brings the broker back says in which machine room it stands, and this client knows the room as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rmqalloc.evaluation.batch_planning import PlanSpec, too_large_rows
+from rmqalloc.evaluation.evaluate import Evaluation, ScenarioState, evaluate
+from rmqalloc.evaluation.rows import Bad, ErrCode, Reason, read_batch
+from rmqalloc.evidence.other_dialects import as_set, method_set
+from rmqalloc.scenarios import (
+    AddBroker,
+    AddClients,
+    LoseMachineRoom,
+    RemoveClients,
+    ScaleClients,
+    Scenario,
+    SetStrategy,
+    SetVirtualNodes,
+)
+from rmqalloc.scenarios.changes import Change
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.strategies.dialects import JAVA
+from rmqalloc.views.view_units import ViewUnits
+
+Rows = NDArray[np.int64]
+
+
+class _Members(NamedTuple):
+    """The clients of a unit in one state, with their machine rooms."""
+
+    n_of: Counter[str]
+    room_of: Mapping[str, str | None]
+
+
+def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
+    """Evaluate all views of units before any change and after every scenario."""
+    large = too_large_rows(read.batch, spec)
+    mixed = read.mixed
+    read_by_all = np.array(sorted(row for row, one in mixed.shared.items() if one.pop_share is None), np.int64)
+    partial = np.array(sorted(mixed.partial), np.int64)
+    brought_back, unseen = _brought_back(read, spec.scenarios), _unseen(read, spec.scenarios)
+    if not partial.size and not read_by_all.size and not read.dialects and not brought_back and not unseen:
+        return evaluate(read_batch(read.batch, spec.rule(), large), spec.scenarios, with_names=True)
+    work = _Work(read.batch, spec, large, Bad(), brought_back)
+    others = np.setdiff1d(np.arange(read.batch.num_rows), np.append(partial, read_by_all))
+    alone = others[np.isin(others, list(unseen))]
+    others = np.setdiff1d(others, alone)
+    stale = others[np.isin(others, list(brought_back))]
+    parts = [
+        work.evaluated(rows, _in_dialect(spec.scenarios, dialect))
+        for dialect, rows in _by_dialect(np.setdiff1d(others, stale), read.dialects)
+    ]
+    parts += [
+        work.evaluated_with_rooms(rows, _in_dialect(spec.scenarios, dialect))
+        for dialect, rows in _by_dialect(stale, read.dialects)
+    ]
+    parts += [
+        work.evaluated_with_rooms(rows, _in_dialect(_in_rooms(spec.scenarios, unseen[row]), dialect))
+        for row in alone.tolist()
+        for dialect, rows in _by_dialect(np.array([row]), read.dialects)
+    ]
+    if read_by_all.size:
+        rest = [_with_changes(one, _but_for_strategies(one.changes)) for one in spec.scenarios]
+        parts.append(work.evaluated(read_by_all, rest))
+    whole = _together(parts)
+    parts += [
+        _partial(work, rows, [mixed.unit_of[row] for row in rows.tolist()], whole, _in_dialect(spec.scenarios, dialect))
+        for dialect, rows in _by_dialect(partial, read.dialects)
+    ]
+    return Evaluation(_together(parts), work.spoiled)
+
+
+def _by_dialect(rows: Rows, dialects: Mapping[int, str]) -> Iterator[tuple[str, Rows]]:
+    """The rows of every dialect."""
+    found: dict[str, list[int]] = {}
+    for row in rows.tolist():
+        found.setdefault(dialects.get(row, JAVA), []).append(row)
+    yield from ((dialect, np.array(mine, np.int64)) for dialect, mine in found.items())
+
+
+def _together(parts: Sequence[Sequence[ScenarioState]]) -> list[ScenarioState]:
+    """States of different rows as states of all."""
+    return [ScenarioState(tuple(one for state in each for one in state.parts)) for each in zip(*parts, strict=True)]
+
+
+class _Work(NamedTuple):
+    """A batch of views under evaluation, its rows that no scenario can cure, and what `_brought_back` says of them."""
+
+    batch: pa.RecordBatch
+    spec: PlanSpec
+    large: Mapping[int, str]
+    spoiled: Bad
+    brought_back: Mapping[int, frozenset[str]]
+
+    def evaluated(
+        self, rows: Rows, scenarios: Sequence[Scenario | None], batch: pa.RecordBatch | None = None
+    ) -> list[ScenarioState]:
+        """Evaluate some rows; a scenario that is None changes nothing."""
+        fits = ~np.isin(rows, list(self.large))
+        left_out = {row: Reason(ErrCode.TOO_LARGE, self.large[row]) for row in rows[~fits].tolist()}
+        batch = self.batch.take(pa.array(rows)) if batch is None else batch
+        read = read_batch(batch.filter(pa.array(fits)), self.spec.rule(), {}).among(rows[fits], left_out)
+        found = evaluate(read, [one for one in scenarios if one is not None], with_names=True)
+        self.spoiled.update(found.spoiled)
+        before, *after = found.states
+        behind = iter(after)
+        return [before, *(before if one is None else next(behind) for one in scenarios)]
+
+    def evaluated_with_rooms(self, rows: Rows, scenarios: Sequence[Scenario]) -> list[ScenarioState]:
+        """Evaluate rows some of whose brokers stand in a known machine room only after a scenario."""
+        batch = self.batch.take(pa.array(rows))
+        after = (self.evaluated(rows, [one], self.with_rooms(batch, rows, one))[-1] for one in scenarios)
+        return [*self.evaluated(rows, [], batch), *after]
+
+    def with_rooms(self, batch: pa.RecordBatch, rows: Rows, scenario: Scenario) -> pa.RecordBatch:
+        """The same rows with the machine rooms of brokers that a scenario brings back."""
+        given = _rooms_given(scenario)
+        fits = {
+            name: matcher(patterns)
+            for name, patterns in (("consumer_group", scenario.groups), ("topic", scenario.topics))
+        }
+        rooms = dict[int, list[str | None]]()
+        for at, row in enumerate(rows.tolist()):
+            if row in self.brought_back and all(fit(batch.column(name)[at].as_py()) for name, fit in fits.items()):
+                mine = {name: given[name] for name in self.brought_back[row] & given.keys()}
+                pairs = zip(batch.column("brokers")[at].as_py(), batch.column("broker_rooms")[at].as_py(), strict=True)
+                rooms[at] = [mine.get(broker["broker_name"], room) for broker, room in pairs]
+        if not rooms:
+            return batch
+        kept = batch.column("broker_rooms").to_pylist()
+        return _with_columns(batch, broker_rooms=[rooms.get(at, each) for at, each in enumerate(kept)])
+
+
+def _rooms_given(scenario: Scenario) -> dict[str, str]:
+    """Machine rooms of the brokers that a scenario adds; of one that it adds twice the first time counts, as for the topic."""
+    added = [one for one in scenario.changes if isinstance(one, AddBroker)]
+    first = {one.broker_name: one.machine_room for one in reversed(added)}
+    return {name: room for name, room in first.items() if room is not None}
+
+
+def _unseen(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, dict[str, str]]:
+    """Return by row of a view the rooms of brokers that its topic is on, that its clients do not see and a scenario adds."""
+    added = {one.broker_name for scenario in scenarios for one in scenario.changes if isinstance(one, AddBroker)}
+    if not added or "broker_rooms" not in read.batch.schema.names:
+        return {}
+    brokers, rooms = read.batch.column("brokers"), read.batch.column("broker_rooms")
+
+    found = {}
+    for row, unit in read.mixed.unit_of.items():
+        names = [one["broker_name"] for one in brokers[unit].as_py()]
+        seen = {one["broker_name"] for one in brokers[row].as_py() if one["read_queue_nums"]}
+        known = dict(zip(names, rooms[unit].as_py(), strict=True))
+        mine = {name: room for name in added & known.keys() - seen if (room := known[name]) is not None}
+        if row != unit and mine:
+            found[row] = mine
+    return found
+
+
+def _in_rooms(scenarios: Sequence[Scenario], room_of: Mapping[str, str]) -> list[Scenario]:
+    """Scenarios whose brokers stand in the rooms in which they are known to stand."""
+
+    def placed(change: Change) -> Change:
+        if isinstance(change, AddBroker) and change.broker_name in room_of:
+            return replace(change, machine_room=room_of[change.broker_name])
+        return change
+
+    return [replace(one, changes=tuple(map(placed, one.changes))) for one in scenarios]
+
+
+def _brought_back(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, frozenset[str]]:
+    """Return by row of a view the brokers that its clients see, that its topic is not on, and that a scenario gives a room.
+
+    Nothing where no machine rooms are known, for scenarios that ask for one are refused there.
+    """
+    given = frozenset(name for scenario in scenarios for name in _rooms_given(scenario))
+    if not given or "broker_rooms" not in read.batch.schema.names:
+        return {}
+    brokers = read.batch.column("brokers")
+
+    def seen(row: int) -> set[str]:
+        return {one["broker_name"] for one in brokers[row].as_py() if one["read_queue_nums"]}
+
+    found = {row: given & seen(row) - seen(unit) for row, unit in read.mixed.unit_of.items() if row != unit}
+    return {row: names for row, names in found.items() if names}
+
+
+def _partial(
+    work: _Work, rows: Rows, units: Sequence[int], whole: Sequence[ScenarioState], scenarios: Sequence[Scenario]
+) -> list[ScenarioState]:
+    """Evaluate rows that lack clients of their units, given the states of rows that have all of them."""
+    before, *after = (_members(state, np.unique(units)) for state in whole)
+    batch = work.batch.take(pa.array(rows))
+    lists = batch.column("client_ids").to_pylist()
+    states = work.evaluated(rows, [], batch)
+    for scenario, now in zip(scenarios, after, strict=True):
+        pairs = [(before.get(unit), now.get(unit)) for unit in units]
+        made = [_list_after(ids, *pair) for ids, pair in zip(lists, pairs, strict=True)]
+        rooms = [{} if one is None else one.room_of for _, one in pairs]
+        rest = _with_changes(scenario, _but_for_clients(scenario.changes))
+        now_listed = work.with_rooms(_with_lists(batch, made, rooms), rows, scenario)
+        states.append(work.evaluated(rows, [rest], now_listed)[-1])
+    return states
+
+
+def _members(state: ScenarioState, units: Rows) -> dict[int, _Members]:
+    """The clients of units by their rows."""
+    found = {}
+    for part in state.parts:
+        fleet, room = part.fleet, part.fleet.client_lists.slot_room
+        names = [*fleet.rooms.to_list(), None]
+        for unit in np.flatnonzero(np.isin(part.rows, units)).tolist():
+            start, ids = int(fleet.slot_starts[unit]), fleet.client_ids_of(unit)
+            rooms = [-1] * len(ids) if room is None else room[start : start + len(ids)].tolist()
+            found[int(part.rows[unit])] = _Members(
+                Counter(ids), dict(zip(ids, (names[one] for one in rooms), strict=True))
+            )
+    return found
+
+
+def _list_after(ids: list[str], before: _Members | None, after: _Members | None) -> list[str]:
+    """A client list without the clients that left the group, and with those that joined it."""
+    if before is None or after is None:
+        return ids
+    had, left, joined = Counter(ids), before.n_of - after.n_of, after.n_of - before.n_of
+    return [*(had - left).elements(), *joined.elements()]
+
+
+def _with_lists(
+    batch: pa.RecordBatch, lists: list[list[str]], rooms: Sequence[Mapping[str, str | None]]
+) -> pa.RecordBatch:
+    """The same rows with other client lists."""
+    if "client_rooms" not in batch.schema.names:
+        return _with_columns(batch, client_ids=lists)
+    of_slot = [[room_of.get(one) for one in ids] for ids, room_of in zip(lists, rooms, strict=True)]
+    return _with_columns(batch, client_ids=lists, client_rooms=of_slot)
+
+
+def _with_columns(batch: pa.RecordBatch, **others: Sequence[Sequence[str | None]]) -> pa.RecordBatch:
+    """The same rows with other columns of those names."""
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    return pa.RecordBatch.from_pydict(
+        columns | {name: pa.array(each, columns[name].type) for name, each in others.items()}
+    )
+
+
+def _but_for_clients(changes: Sequence[Change]) -> Iterator[Change]:
+    """Changes without what they do to clients."""
+    for change in changes:
+        if isinstance(change, LoseMachineRoom) and change.what != "brokers":
+            if change.what == "both":
+                yield replace(change, what="brokers")
+        elif not isinstance(change, AddClients | RemoveClients | ScaleClients):
+            yield change
+
+
+def _but_for_strategies(changes: Sequence[Change]) -> Iterator[Change]:
+    yield from (change for change in changes if not isinstance(change, SetStrategy | SetVirtualNodes))
+
+
+def _in_dialect(scenarios: Sequence[Scenario], dialect: str) -> list[Scenario]:
+    """Scenarios whose strategies are those that clients of a dialect compute under their names."""
+    if dialect == JAVA:
+        return list(scenarios)
+    return [replace(one, changes=tuple(_as_set(change, dialect) for change in one.changes)) for one in scenarios]
+
+
+def _as_set(change: Change, dialect: str) -> Change:
+    if not isinstance(change, SetStrategy):
+        return change
+    method = as_set(method_set(change.strategy, change.params), dialect)
+    return SetStrategy(method.name, dict(method.params) or None)
+
+
+def _with_changes(scenario: Scenario, changes: Iterator[Change]) -> Scenario | None:
+    """A scenario with other changes, None if there are none."""
+    left = tuple(changes)
+    return replace(scenario, changes=left) if left else None

@@ -1,0 +1,71 @@
+"""A saved plan made again: from its inputs, or from the snapshot that they were taken from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rmqalloc.globs import literal
+from rmqalloc.plans._plan import SEMANTICS, Plan
+from rmqalloc.plans._plan_inputs import PlanInputs, digest_of
+from rmqalloc.plans._plan_snapshot import plan_snapshot
+from rmqalloc.plans.plan_writing import PlanError
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.units import RETRY_PREFIX
+
+
+def made_again(plan: Plan, inputs: PlanInputs) -> Plan:
+    """Plan the same scenarios from inputs.
+
+    Raises
+    ------
+    ValueError
+        Nothing can be planned of these inputs.
+    """
+    return plan_snapshot(inputs.snapshot, plan.scenarios, inputs.groups, inputs.topics, inputs.with_retry)
+
+
+def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
+    """Return the inputs of a plan that was read from a file, from the snapshot that it was made from.
+
+    Raises
+    ------
+    PlanError
+        It was made from another one.
+    """
+    if plan.inputs is None:
+        found, digest = _of_earlier(plan, snapshot), digest_of(snapshot)
+    else:
+        kept = plan.inputs
+        found = PlanInputs.of(snapshot, kept.groups, kept.topics, kept.with_retry)
+        digest = found.digest
+    if digest != plan.input_digest:
+        raise PlanError(
+            "the plan was made from another snapshot, or with other --strategy, --assume or rooms; give those, or make it anew"
+        )
+    return found
+
+
+def _of_earlier(plan: Plan, snapshot: Snapshot) -> PlanInputs:
+    """The inputs of a plan of an earlier version, whose file does not say which groups and topics were chosen."""
+    groups, topics = (list(dict.fromkeys(plan.units[name].to_pylist())) for name in ("consumer_group", "topic"))
+    with_retry = any(one.startswith(RETRY_PREFIX) and snapshot.topic(one) is None for one in topics)
+    return PlanInputs.of(snapshot, [*map(literal, groups)], [*map(literal, topics)], with_retry)
+
+
+def with_details(plan: Plan, snapshot: Snapshot) -> Plan:
+    """A plan that was read from a file, with what its file does not keep: evidence and transitions.
+
+    One of an earlier version, which may have planned otherwise, is left as it was read.
+
+    Raises
+    ------
+    PlanError
+        It was made from another snapshot, or other tables come of that.
+    """
+    inputs = inputs_in(plan, snapshot)
+    if plan.semantics != SEMANTICS:
+        return plan
+    again = made_again(plan, inputs)
+    if differ := [name for name in plan.TABLES if not getattr(again, name).equals(getattr(plan, name))]:
+        raise PlanError(f"planned again the plan has other {', '.join(differ)}, so `rmqalloc verify` should look at it")
+    return replace(plan, details=again.details)

@@ -1,0 +1,181 @@
+"""What a plan lacks: names in scenarios that nothing planned has, most likely mistyped, and units that cannot be planned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.globs import glob, is_pattern
+from rmqalloc.plans._plan import Plan
+from rmqalloc.scenarios import (
+    CURRENT,
+    AddBroker,
+    AddClients,
+    LoseMachineRoom,
+    RemoveBroker,
+    RemoveClients,
+    ScaleClients,
+    Scenario,
+    SetQueues,
+)
+from rmqalloc.scenarios.changes import ALL
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.snapshot.matching import near
+from rmqalloc.snapshot.units import RETRY_PREFIX
+
+NO_ROOM = "Machine room is null"
+"""How Java's text begins where a client or broker has no machine room."""
+
+_ROOMS_WANTED = "; give every client and broker its machine_room, those that join too"
+
+
+def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """What each name says that nothing has, with the names near it.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+        What `rmqalloc.snapshot.units.units_of` makes.
+    scenarios : sequence of Scenario
+
+    Yields
+    ------
+    str
+        One sentence per name.
+    """
+    known: dict[str, list[str]] = {}
+    for scenario in scenarios:
+        for change in scenario.changes:
+            for what, column, wanted in _wanted(change):
+                if wanted and column not in known:
+                    known[column] = _NAMES[column](batch)
+                names = [*known.get(column, []), *(_new_rooms(scenario) if column == "rooms" else ())]
+                there = set(names) if len(wanted) > 1 else names
+                for name in wanted:
+                    if name not in there and not (is_pattern(name) and any(map(matcher((name,)), names))):
+                        yield f"no {what} of the groups planned matches {name!r}{near(name, names)}"
+            if isinstance(change, SetQueues):
+                yield from _retry_alone(batch, change)
+        yield from _there_already(batch, scenario)
+
+
+def unassigned(plan: Plan) -> Iterator[str]:
+    """Reasons why units could not be planned, with how many they are and the first of them.
+
+    Of those that every scenario cures it is said that they cannot be assigned before.
+    """
+    bad = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
+    rows = bad.select(["consumer_group", "topic", "scenario", "err_msg"]).to_pylist()
+    after = {(row["consumer_group"], row["topic"]) for row in rows if row["scenario"] != CURRENT}
+    reasons: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
+    for row in rows:
+        unit = row["consumer_group"], row["topic"]
+        when = "" if unit in after or not plan.scenarios else " before any change"
+        reasons.setdefault((when, row["err_msg"]), {})[unit] = None
+    for (when, text), units in reasons.items():
+        group, topic = next(iter(units))
+        more = f" and {len(units) - 1:,} more" if len(units) > 1 else ""
+        yield f"cannot be assigned{when}: {group} topic {topic}{more}: {text}"
+
+
+def refused_after(units: pa.Table) -> Iterator[str]:
+    """What each scenario leaves so that it cannot be assigned, of units that can be assigned before.
+
+    Either the strategy refuses it: RocketMQ's clients log that and keep the queues that they have, so the change does nothing
+    to these units but stop their rebalancing. Or it is too large to be planned.
+
+    Parameters
+    ----------
+    units : pyarrow.Table
+        `Plan.units`.
+
+    Yields
+    ------
+    str
+        One sentence per scenario and reason.
+    """
+    columns = units.select(["consumer_group", "topic", "scenario", "err_code", "err_msg"])
+    good = columns.filter(pc.and_(pc.equal(columns["scenario"], CURRENT), pc.equal(columns["err_code"], 0)))
+    before = {(row["consumer_group"], row["topic"]) for row in good.to_pylist()}
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for row in columns.filter(pc.not_equal(columns["err_code"], int(ErrCode.GOOD))).to_pylist():
+        unit = row["consumer_group"], row["topic"]
+        if row["scenario"] != CURRENT and unit in before:
+            found.setdefault((row["scenario"], row["err_msg"]), []).append(unit)
+    advice = _ROOMS_WANTED
+    for (scenario, text), refused in found.items():
+        group, topic = refused[0]
+        more = f" and {len(refused) - 1:,} more" if len(refused) > 1 else ""
+        said = f"scenario {scenario!r}: {group} topic {topic}{more} cannot be assigned after it: {text}"
+        if text.startswith(NO_ROOM):
+            said, advice = said + advice, ""  # once is enough
+        yield said
+
+
+def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Kinds of names that a change asks for, and the names."""
+    match change:
+        case RemoveClients():
+            yield "client", "client_ids", (change.ids or ()) + (change.pattern or ())
+            if change.machine_room is not None:
+                yield "machine room", "rooms", (change.machine_room,)
+        case RemoveBroker():
+            yield "broker", "brokers", change.brokers
+        case SetQueues():
+            yield "broker", "brokers", () if change.brokers == ALL else change.brokers
+            yield "topic", "topic", () if change.topics == ALL else change.topics
+        case LoseMachineRoom():
+            yield "machine room", "rooms", (change.machine_room,)
+        case AddClients() | ScaleClients():
+            yield "machine room", "rooms", () if change.machine_room is None else (change.machine_room,)
+
+
+def _new_rooms(scenario: Scenario) -> list[str]:
+    """Machine rooms of brokers that the scenario brings; clients may join in them."""
+    return [change.machine_room for change in scenario.changes if isinstance(change, AddBroker) and change.machine_room]
+
+
+def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:
+    """Patterns of topics that only retry topics match, to which they do not apply."""
+    topics = _distinct(batch.column("topic"))
+    for pattern in change.topics:
+        found = [one for one in topics if glob(pattern)(one)]
+        if found and not pattern.startswith(RETRY_PREFIX) and all(one.startswith(RETRY_PREFIX) for one in found):
+            yield (
+                f"set_queues leaves retry topics alone, and {pattern!r} matches no other topic of the groups planned; "
+                f"name them by a pattern that begins with {RETRY_PREFIX}"
+            )
+
+
+def _there_already(batch: pa.RecordBatch, scenario: Scenario) -> Iterator[str]:
+    """Brokers that are to join and that every topic is on, so that nothing would change."""
+    if any(isinstance(change, RemoveBroker | LoseMachineRoom) for change in scenario.changes):
+        return  # they may have gone before
+    lists = batch.column("brokers")
+    rows, names = pc.list_parent_indices(lists), lists.flatten().field("broker_name")
+    for name in (change.broker_name for change in scenario.changes if isinstance(change, AddBroker)):
+        n_rows = len(pc.unique(rows.filter(pc.equal(names, name))))
+        if n_rows == batch.num_rows > 0:
+            yield f"all topics of the groups planned are on broker {name!r} already; give it other queues (set_queues)"
+
+
+def _distinct(*columns: pa.Array) -> list[str]:
+    names = {name for column in columns for name in pc.unique(column).to_pylist()}
+    return sorted(names - {None})
+
+
+def _rooms(batch: pa.RecordBatch) -> list[str]:
+    columns = [name for name in ("broker_rooms", "client_rooms") if name in batch.schema.names]
+    return _distinct(*(batch.column(name).flatten() for name in columns))
+
+
+_NAMES = {
+    "client_ids": lambda batch: _distinct(batch.column("client_ids").flatten()),
+    "brokers": lambda batch: _distinct(batch.column("brokers").flatten().field("broker_name")),
+    "topic": lambda batch: _distinct(batch.column("topic")),
+    "rooms": _rooms,
+}

@@ -1,0 +1,136 @@
+"""What a client knows of one queue that it consumes."""
+
+PULL_MAX_IDLE = 120_000
+"""A queue not pulled for longer (ms) is taken for stuck; ``rocketmq.client.pull.pullMaxIdleTime``."""
+
+LOCK_MAX_LIVE = 30_000
+"""A broker's lock not renewed for longer (ms) is taken for lost; ``rocketmq.client.rebalance.lockMaxLiveTime``."""
+
+
+class ProcessQueue:
+    """A client's side of one queue: whether it still counts, when it was pulled and locked, what waits in it.
+
+    Times are milliseconds since the epoch, as `rmqalloc.remoting.clock.Clock` gives them.
+
+    Parameters
+    ----------
+    now : int
+        Time of creation, which all its times begin with.
+
+    Attributes
+    ----------
+    dropped : bool
+        The queue is no longer this client's: whoever works on it stops.
+    locked : bool
+        The broker's lock is held. Every new queue says so, whether or not its group consumes in order.
+    pulling : bool
+        A loop of pulls is at work, so the queue cannot be idle. For whoever runs pulls without reporting each one.
+    last_pull_timestamp, last_lock_timestamp : int
+        When it was last pulled and last locked.
+    try_unlock_times : int
+        Removals that failed because messages were being consumed.
+    n_messages, n_bytes : int
+        Messages that were pulled and are not consumed yet.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.client.impl.consumer.ProcessQueue``, without the messages themselves.
+
+    Examples
+    --------
+    >>> process_queue = ProcessQueue(now=0)
+    >>> process_queue.is_pull_expired(120_000), process_queue.is_pull_expired(120_001)
+    (False, True)
+    """
+
+    __slots__ = (
+        "_consumed_until",
+        "_consuming",
+        "dropped",
+        "last_lock_timestamp",
+        "last_pull_timestamp",
+        "locked",
+        "n_bytes",
+        "n_messages",
+        "pulling",
+        "try_unlock_times",
+    )
+
+    def __init__(self, now: int) -> None:
+        self.dropped = False
+        self.locked = False
+        self.pulling = False
+        self.last_pull_timestamp = now
+        self.last_lock_timestamp = now
+        self.try_unlock_times = 0
+        self.n_messages = 0
+        self.n_bytes = 0
+        self._consuming = False
+        self._consumed_until: int | None = None
+
+    def is_pull_expired(self, now: int) -> bool:
+        """Whether nothing was pulled for more than 120 s."""
+        return not self.pulling and now - self.last_pull_timestamp > PULL_MAX_IDLE
+
+    def is_lock_expired(self, now: int) -> bool:
+        """Whether the lock was not renewed for more than 30 s, so that consuming in order has to stop."""
+        return now - self.last_lock_timestamp > LOCK_MAX_LIVE
+
+    def add_messages(self, n_messages: int, n_bytes: int) -> None:
+        """Messages were pulled."""
+        self.n_messages += n_messages
+        self.n_bytes += n_bytes
+
+    def remove_messages(self, n_messages: int, n_bytes: int) -> None:
+        """Messages were consumed; an empty queue has no bytes, whatever was reported."""
+        self.n_messages -= n_messages
+        self.n_bytes = self.n_bytes - n_bytes if self.n_messages else 0
+
+    def begin_consuming(self, until: int | None = None) -> None:
+        """The listener works on messages in order and holds the consume lock, until a known time or `end_consuming`."""
+        self._consuming = True
+        self._consumed_until = until
+
+    def end_consuming(self) -> None:
+        """The listener has returned."""
+        self._consuming = False
+
+    def takes_consume_lock(self, now: int, wait: int) -> bool:
+        """Whether the consume lock can be had within ``wait`` milliseconds.
+
+        Time does not pass here: an end of consuming that is known to come in time counts as having come, an unknown one as
+        coming too late.
+        """
+        if not self._consuming:
+            return True
+        return self._consumed_until is not None and self._consumed_until <= now + wait
+
+
+class PopProcessQueue:
+    """A client's side of one queue whose messages it pops.
+
+    Attributes
+    ----------
+    dropped, pulling : bool
+        As in `ProcessQueue`.
+    last_pop_timestamp : int
+        When it was last popped, in milliseconds since the epoch.
+    n_unacknowledged : int
+        Messages that were popped and are not acknowledged yet.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.client.impl.consumer.PopProcessQueue``.
+    """
+
+    __slots__ = ("dropped", "last_pop_timestamp", "n_unacknowledged", "pulling")
+
+    def __init__(self, now: int) -> None:
+        self.dropped = False
+        self.pulling = False
+        self.last_pop_timestamp = now
+        self.n_unacknowledged = 0
+
+    def is_pull_expired(self, now: int) -> bool:
+        """Whether nothing was popped for more than 120 s."""
+        return not self.pulling and now - self.last_pop_timestamp > PULL_MAX_IDLE

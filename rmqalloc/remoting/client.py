@@ -1,0 +1,354 @@
+"""A cluster as somebody to ask: name servers with failover, brokers with bounded concurrency, retries with backoff."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import ssl
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Self, TypeVar
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.remoting import (
+    RemotingError,
+    ResponseCode,
+    ResponseError,
+)
+from rmqalloc.remoting import (
+    loose_json as loose_json,
+)
+from rmqalloc.remoting._connection import Connection, SilentError
+from rmqalloc.remoting._health import Health, Relays
+from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.credentials import Credentials
+from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.remoting.signed_servers import SignedServers, is_verified
+
+NAMESRV_ADDR = "NAMESRV_ADDR"
+_BUSY = (ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL)
+_OF_SETTINGS = (ReadCode.GET_BROKER_CONFIG, ReadCode.GET_NAMESRV_CONFIG)
+_FIRST_PAUSE = 0.2
+_ANSWERS_PER_DEADLINE = 6
+_CONNECT_WITHIN, _LEAST_WITHIN = 3.0, 0.5
+_READ_AT_ONCE = 1 << 16  # bytes of a body; a longer one is read on a thread, so that everything else goes on
+_READ_WITHIN = 10.0  # seconds, for a body that is not regular
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to reach a cluster, and how gently.
+
+    Attributes
+    ----------
+    tls : ssl.SSLContext or None
+    credentials : Credentials or None
+    named : SignedServers or None
+        Servers that are signed for, without it those on hosts of name servers; with TLS that verifies servers, all are.
+    timeout : float
+        Seconds that an answer may take.
+    retries : int
+        Further tries after a connection broke, timed out or the server said it was busy; what goes on to a client has none.
+    per_server : int
+        Requests under way at one server at most.
+    relayed_per_second : float
+        Requests per second and broker, at most, that a broker passes on to a client (running info).
+    deadline : float or None
+        Seconds that everything together may take; requests that are not answered by then fail. One answer may take a sixth of
+        it at most, so that a server that is frozen does not use it up.
+    """
+
+    tls: ssl.SSLContext | None = None
+    credentials: Credentials | None = None
+    named: SignedServers | None = None
+    timeout: float = 5.0
+    retries: int = 2
+    per_server: int = 4
+    relayed_per_second: float = 50.0
+    deadline: float | None = None
+
+    @property
+    def answer_within(self) -> float:
+        """Seconds that an answer may take, where everything has a deadline, too.
+
+        Examples
+        --------
+        >>> Access().answer_within, Access(deadline=30.0).answer_within, Access(deadline=6.0).answer_within
+        (5.0, 5.0, 1.0)
+        """
+        share = self.timeout if self.deadline is None else self.deadline / _ANSWERS_PER_DEADLINE
+        return min(self.timeout, max(share, _LEAST_WITHIN))
+
+
+class BodyError(RemotingError):
+    """An answer whose body cannot be read, or would cost too much to read."""
+
+
+class DeadlineError(RemotingError):
+    """The time for everything together is over."""
+
+
+def name_servers(text: str | None) -> list[str]:
+    """Addresses in ``host:port;host:port``, or in the environment's NAMESRV_ADDR.
+
+    Raises
+    ------
+    ValueError
+        If there is none, or one is not ``host:port``.
+
+    Examples
+    --------
+    >>> name_servers("10.0.0.1:9876; 10.0.0.2:9876")
+    ['10.0.0.1:9876', '10.0.0.2:9876']
+    """
+    found = [part.strip() for part in (text or os.environ.get(NAMESRV_ADDR, "")).split(";") if part.strip()]
+    if not found:
+        raise ArgumentError(f"no name server given; give host:port, several parted by ';', or set {NAMESRV_ADDR}")
+    for address in found:
+        try:
+            host_and_port(address)
+        except ArgumentError as error:
+            raise ArgumentError(f"name server {error}") from None
+    return found
+
+
+class Remote:
+    """Asks the name servers and brokers of one cluster; an asynchronous context manager that closes its connections.
+
+    Notes
+    -----
+    What a broker passes on to a client is asked of one client id at a time, over all groups and brokers, and never repeated.
+    Java's client answers with threads (as many as it has processors) that it also needs to read the offsets it answers with,
+    and for every other answer of a broker: a few such requests at once stop it until they time out, heartbeats included. With
+    one processor a single one does, while it has queues whose offsets it must ask for; nothing can be done about that here.
+    Different clients are asked side by side (`MOST_RELAYED`); one that was silent once is not
+    asked again in its other groups.
+
+    A server that failed to answer twice, with no answer in between, is down: what else would be asked of it fails at once.
+    """
+
+    def __init__(self, servers: list[str], access: Access | None = None) -> None:
+        self._servers, self._access = servers, access or Access()
+        is_for_all = self._access.credentials is None or is_verified(self._access.tls)
+        self._named = None if is_for_all else self._access.named or SignedServers(servers)
+        self._connections: dict[str, Connection] = {}
+        self._free: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(self._access.per_server))
+        self._relays: dict[str, Relays] = defaultdict(lambda: Relays(self._access.relayed_per_second))
+        self._turn: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._probing: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._silent: set[str] = set()
+        self._health = Health()
+        self._until: float | None = None
+        self._n_asked = 0
+        self._reader = ThreadPoolExecutor(1, "rmqalloc-reader")
+        self._is_closed = False
+        self.n_requests: dict[str, int] = defaultdict(int)
+        """Requests sent so far, by address."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        self._is_closed = True
+        self._reader.shutdown(wait=False, cancel_futures=True)
+        for connection in self._connections.values():
+            await connection.close()
+
+    def is_up(self, address: str) -> bool:
+        """Whether a server still answers, as far as is known."""
+        return self._health.is_up(address)
+
+    def is_asked(self, address: str) -> bool:
+        """Whether requests to a server leave: it is up, and they need no signature that it must not get."""
+        return self.is_up(address) and (self._named is None or address in self._named)
+
+    async def ask(
+        self,
+        address: str,
+        code: ReadCode,
+        fields: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        read: Callable[[Any], Any] = lambda content: content,
+    ) -> tuple[Any, Mapping[str, str]]:
+        """The answer of one server: its body (None if empty; a server's settings are text, all else JSON) and its fields.
+
+        Parameters
+        ----------
+        address : str
+        code : ReadCode
+        fields : mapping, optional
+        body : bytes
+        read : callable
+            What is made of the answer's body; called on a thread if that is long.
+
+        Raises
+        ------
+        RemotingError, ResponseError
+            As `Connection.ask`, after all tries; a body that cannot be read is a RemotingError too.
+        NotNamedError
+            If the request would have to be signed for a server that nobody named; nothing is sent.
+        DownError
+            If the server did not answer before.
+        DeadlineError
+            If the time for everything is over.
+        """
+        if self._named is not None:
+            self._named.check(address)
+        is_relayed = code is ReadCode.GET_CONSUMER_RUNNING_INFO
+        ask = self._relayed if is_relayed else self._direct
+        loop = asyncio.get_running_loop()
+        if self._until is None and self._access.deadline is not None:
+            self._until = loop.time() + self._access.deadline
+        self._n_asked += 1
+        # Those who wait give up in the order in which they came: out of a long queue any other would take its square in time.
+        until = None if self._until is None else self._until + self._n_asked * 1e-7
+        try:
+            async with asyncio.timeout_at(until):
+                if until is None or loop.time() < until:
+                    return await ask(address, code, fields or {}, body, read)
+        except TimeoutError:
+            pass
+        raise DeadlineError(f"{address} had not answered by the deadline of {self._access.deadline:g} s")
+
+    async def ask_name_server(
+        self,
+        code: ReadCode,
+        fields: Mapping[str, str] | None = None,
+        read: Callable[[Any], Any] = lambda content: content,
+    ) -> Any:
+        """The body that the first name server that can be reached answers.
+
+        Raises
+        ------
+        RemotingError
+            If none of them can be reached.
+        ResponseError
+            As `ask`.
+        """
+        failures = []
+        for address in list(self._servers):
+            try:
+                return (await self.ask(address, code, fields, read=read))[0]
+            except DeadlineError:
+                raise
+            except RemotingError as error:
+                failures.append(str(error))
+                # The others ask a server that works first.
+                self._servers = [*(one for one in self._servers if one != address), address]
+        raise RemotingError("no name server answers: " + "; ".join(failures))
+
+    async def _direct(
+        self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
+    ) -> tuple[T, Mapping[str, str]]:
+        """The answer of a server itself."""
+        async with self._free[address]:
+            return await self._retried(address, lambda: self._asked(address, code, fields, body, read))
+
+    async def _relayed(
+        self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
+    ) -> tuple[T, Mapping[str, str]]:
+        """The answer of a client through a broker."""
+        client_id, relays = fields.get("clientId", ""), self._relays[address]
+        async with self._turn[client_id]:
+            self._check_client(address, client_id)
+            sent, is_waited_for = await relays.begin(), False
+            try:
+                self._check_client(address, client_id)
+                return await self._asked(address, code, fields, body, read)
+            except SilentError:
+                is_waited_for = await self._is_alive(address, fields, sent)
+                if is_waited_for:
+                    self._silent.add(client_id)
+                raise
+            except ResponseError as error:
+                if error.code == ResponseCode.CONSUME_MSG_TIMEOUT:
+                    self._silent.add(client_id)
+                raise
+            finally:
+                relays.end(sent, is_waited_for)
+
+    def _check_client(self, address: str, client_id: str) -> None:
+        """Raise if a client or the broker that it is asked through has been silent."""
+        self._health.check(address)
+        if client_id in self._silent:
+            raise RemotingError(f"client {client_id} did not answer before and is not asked again")
+
+    async def _is_alive(self, address: str, fields: Mapping[str, str], sent: float) -> bool:
+        """Whether a broker answers, so that it was the client who did not; asked only if nothing came from it since."""
+        async with self._probing[address]:
+            if self._connection(address).heard < sent:
+                group = {"consumerGroup": fields.get("consumerGroup", "")}
+                try:
+                    await self._asked(address, ReadCode.GET_CONSUMER_CONNECTION_LIST, group, b"", lambda _: None)
+                except ResponseError:
+                    return True
+                except RemotingError:
+                    return False
+            return True
+
+    async def _asked(
+        self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
+    ) -> tuple[T, Mapping[str, str]]:
+        """One try."""
+        self._health.check(address)
+        self.n_requests[address] += 1
+        try:
+            answer = await self._connection(address).ask(code, fields, body, self._access.answer_within)
+        except ResponseError:
+            self._health.answered(address)
+            raise
+        except RemotingError as error:
+            if not isinstance(error, SilentError) or code is not ReadCode.GET_CONSUMER_RUNNING_INFO:
+                self._health.failed(address, error)
+            raise
+        self._health.answered(address)
+        return await self._content(address, code, answer.body, read), answer.ext_fields
+
+    async def _content(self, address: str, code: ReadCode, body: bytes, read: Callable[[Any], T]) -> T:
+        """What an answer's body comes to, within bounds of size and time, see `loose_json.loads`."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _READ_WITHIN
+
+        def content() -> T:
+            if code in _OF_SETTINGS:
+                return read(body.decode(errors="replace"))
+            return read(loose_json.loads(body, lambda: self._is_closed or loop.time() > end) if body else None)
+
+        try:
+            return content() if len(body) <= _READ_AT_ONCE else await loop.run_in_executor(self._reader, content)
+        except loose_json.JsonError as error:
+            raise BodyError(f"{address} answered {code.name} with something else than JSON: {error}") from error
+
+    async def _retried(self, address: str, attempt: Callable[[], Awaitable[T]]) -> T:
+        for left in range(self._access.retries, -1, -1):
+            try:
+                return await attempt()
+            except (RemotingError, ResponseError) as error:
+                is_final = isinstance(error, BodyError) or (
+                    isinstance(error, ResponseError) and error.code not in _BUSY
+                )
+                if not left or is_final or not self._health.is_up(address):
+                    raise
+            # Not all at the same time again: what broke the connection for all may be the answer to one of them.
+            pause = _FIRST_PAUSE * 2 ** (self._access.retries - left)
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
+        raise AssertionError("the last try either answers or raises")
+
+    def _connection(self, address: str) -> Connection:
+        if address not in self._connections:
+            if self._named is not None:
+                self._named.check(address)
+            within = min(_CONNECT_WITHIN, self._access.answer_within)
+            self._connections[address] = Connection(address, self._access.tls, self._access.credentials, within)
+        return self._connections[address]
+
+
+def body_of(content: Mapping[str, Any]) -> bytes:
+    """A request's body."""
+    return json.dumps(content).encode()

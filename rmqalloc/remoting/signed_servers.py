@@ -1,0 +1,115 @@
+"""Which servers requests are signed for: those that the user named, or whose certificate was verified.
+
+A signature covers the values of a request's fields and its body, but neither its code nor the names of the fields nor a time.
+Whoever sees a signed request can send another one, of any code, with the same values, as often as he likes. Addresses of
+brokers come from name servers, where anybody who reaches them can register a broker, so an address alone is no reason to sign.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import ssl
+from collections.abc import Iterable
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.remoting import RemotingError
+from rmqalloc.remoting.address import host_and_port
+
+_Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+class NotNamedError(RemotingError):
+    """A request to this server would be signed, and nobody named it."""
+
+
+class SignedServers:
+    """Servers that requests are signed for.
+
+    Parameters
+    ----------
+    name_servers : iterable of str
+        Addresses that the user named; brokers on the same hosts are taken as named, too.
+    acl_address : str
+        More servers: ``HOST``, ``HOST:PORT`` or a network such as ``10.0.0.0/16``, several parted by ``;``.
+
+    Raises
+    ------
+    ValueError
+        A part of ``acl_address`` is none of these.
+
+    Examples
+    --------
+    >>> named = SignedServers(["10.0.0.1:9876"], "broker-a:10911; 10.1.0.0/16")
+    >>> [one in named for one in ("10.0.0.1:10911", "broker-a:10911", "broker-a:10912", "10.1.2.3:1", "10.2.0.1:1")]
+    [True, True, False, True, False]
+    """
+
+    def __init__(self, name_servers: Iterable[str], acl_address: str = "") -> None:
+        self._hosts = {_host(host_and_port(address)[0]) for address in name_servers}
+        self._addresses: set[tuple[str, int]] = set()
+        self._networks: list[_Network] = []
+        for part in acl_address.split(";"):
+            if part.strip():
+                self._add(part.strip())
+
+    def _add(self, part: str) -> None:
+        """Take one part of ``acl_address``."""
+        try:
+            if "/" in part:
+                self._networks.append(_network(part))
+            elif ":" in part and not _is_ip(part.removeprefix("[").removesuffix("]")):
+                host, port = host_and_port(part)
+                self._addresses.add((_host(host), port))
+            else:
+                self._hosts.add(_host(part.removeprefix("[").removesuffix("]")))
+                host_and_port(f"{part}:1")
+        except ArgumentError as error:
+            raise ArgumentError(
+                f"acl_address {part[:80]!r} is none of HOST, HOST:PORT and a network such as 10.0.0.0/16: {error}"
+            ) from None
+
+    def __contains__(self, address: object) -> bool:
+        """Whether a server, ``host:port``, is one of them."""
+        try:
+            host, port = host_and_port(str(address))
+        except ArgumentError:
+            return False
+        name = _host(host)
+        if name in self._hosts or (name, port) in self._addresses:
+            return True
+        return (
+            bool(self._networks) and _is_ip(name) and any(ipaddress.ip_address(name) in one for one in self._networks)
+        )
+
+    def check(self, address: str) -> None:
+        """Raise `NotNamedError` if a server is none of them."""
+        if address not in self:
+            raise NotNamedError(
+                f"{address} is not asked, for requests to it would be signed, and only a name server told its address: name it "
+                f"by --acl-address {address} (acl_address in Python), or use TLS that verifies servers"
+            )
+
+
+def is_verified(tls: ssl.SSLContext | None) -> bool:
+    """Whether servers prove who they are, by a chain of certificates and their host names."""
+    return tls is not None and tls.verify_mode is ssl.CERT_REQUIRED and tls.check_hostname
+
+
+def _network(text: str) -> _Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
+
+
+def _host(text: str) -> str:
+    """A host in one spelling."""
+    return str(ipaddress.ip_address(text)) if _is_ip(text) else text.lower()
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,227 @@
+"""One table in every form that people and programs ask for."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+import pyarrow as pa
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.terminal import cell_text, is_number, terminal_table
+from rmqalloc.text import did_you_mean, is_formula, printable
+
+OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
+"""What ``output`` can be."""
+
+_ROWS = 10_000
+_MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|~"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def write_table(
+    table: pa.Table,
+    output: str,
+    file: IO[str] | IO[bytes],
+    columns: Sequence[str] | str | None = None,
+    sort: str | None = None,
+    top: int | None = None,
+) -> None:
+    """Write a table to a file or a terminal.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        What to write; its texts may hold anything.
+    output : str
+        One of `OUTPUTS`. ``table`` is text for people: columns without any value are left out, and on a terminal long names
+        lose their middle; ``wide`` leaves out nothing. ``csv`` puts an apostrophe before a text that a spreadsheet would
+        take for a formula. Where there is no number (null, infinite, not a number) JSON has ``null``.
+    file : text or binary file
+        Where to. Parquet needs a binary file or a text file over one, such as standard output, and no terminal.
+    columns : sequence of str or "a,b", optional
+        Which columns, in that order; all as they are if not given.
+    sort : "a,-b", optional
+        Columns to sort by, the weightiest first; ``-`` before a name: the largest first. Nulls come last.
+    top : int, optional
+        Only so many rows.
+
+    Raises
+    ------
+    ValueError
+        The output, a column or ``top`` is not what it can be, or Parquet would go to a terminal.
+
+    Examples
+    --------
+    >>> import sys
+    >>> write_table(pa.table({"client": ["a", "b"], "load": [1, 20]}), "table", sys.stdout, sort="-load")
+    client  load
+    b         20
+    a          1
+    """
+    if output not in OUTPUTS:
+        raise ArgumentError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}")
+    shown, left_out = _chosen(table, columns, sort, top)
+    if output == "parquet":
+        _write_parquet(shown, file)
+    elif output in ("table", "wide"):
+        lines = terminal_table(shown, file, wide=output == "wide", left_out=left_out)
+        _write((f"{line}\n" for line in lines), file)
+    else:
+        _write(_TEXTS[output](shown, file), file)
+
+
+def _chosen(
+    table: pa.Table, columns: Sequence[str] | str | None, sort: str | None, top: int | None
+) -> tuple[pa.Table, int]:
+    """The rows and columns that are asked for, and how many rows are left out."""
+    keys = [(key.removeprefix("-"), "descending" if key.startswith("-") else "ascending") for key in _names(sort)]
+    wanted = table.column_names if columns is None else _names(columns)
+    unknown = [name for name in [*wanted, *(key for key, _ in keys)] if name not in table.column_names]
+    if unknown:
+        meant = did_you_mean(unknown[0], table.column_names)
+        raise ArgumentError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{meant}")
+    top = checked_top(top)
+    ordered = table.sort_by(keys) if keys else table
+    shown = ordered.select(wanted).slice(0, top)
+    return shown, table.num_rows - shown.num_rows
+
+
+def _names(names: Sequence[str] | str | None) -> list[str]:
+    """Names given as a list or with commas between them."""
+    if names is None:
+        return []
+    return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Rows as plain values."""
+    for batch in table.to_batches(max_chunksize=_ROWS):
+        yield from batch.to_pylist()
+
+
+def _is_terminal(file: IO[str] | IO[bytes]) -> bool:
+    return bool(file.isatty())
+
+
+def _write(pieces: Iterator[str], file: IO[str] | IO[bytes]) -> None:
+    """Write text; what the file's encoding lacks is written as an escape."""
+    encoding = getattr(file, "encoding", None) or "utf-8"
+    for piece in pieces:
+        data = piece.encode(encoding, "backslashreplace")
+        if isinstance(file, io.TextIOBase):
+            file.write(data.decode(encoding))
+        else:
+            file.write(data)  # type: ignore[arg-type]
+
+
+# --- For programs ---
+
+
+def _write_parquet(table: pa.Table, file: IO[str] | IO[bytes]) -> None:
+    from pyarrow import parquet
+
+    if _is_terminal(file):
+        raise ArgumentError("Parquet is not for a terminal: give a file (--out FILE), or send it through a pipe")
+    binary = getattr(file, "buffer", None) if isinstance(file, io.TextIOBase) else file
+    if binary is None:
+        raise ArgumentError(f"Parquet needs a binary file, got the text file {file!r}")
+    parquet.write_table(table, binary)
+
+
+def _plain(value: Any) -> Any:
+    """The value as JSON can have it."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _json_line(row: dict[str, Any]) -> str:
+    # ASCII alone: no name controls a terminal, and no encoding lacks anything.
+    return json.dumps(_plain(row), default=str)
+
+
+def _json(table: pa.Table, _file: object) -> Iterator[str]:
+    between = "[\n"
+    for row in _rows(table):
+        yield f"{between}  {_json_line(row)}"
+        between = ",\n"
+    yield "\n]\n" if table.num_rows else "[]\n"
+
+
+def _jsonl(table: pa.Table, _file: object) -> Iterator[str]:
+    return (f"{_json_line(row)}\n" for row in _rows(table))
+
+
+def _yaml(table: pa.Table, _file: object) -> Iterator[str]:
+    import yaml
+
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    for row in _rows(table):
+        yield yaml.dump([_plain(row)], Dumper=dumper, sort_keys=False, width=2**31 - 1)
+    if not table.num_rows:
+        yield "[]\n"
+
+
+def _csv(table: pa.Table, file: IO[str] | IO[bytes]) -> Iterator[str]:
+    # A file gets names as they are; they must not control a terminal.
+    shown = printable if _is_terminal(file) else str
+    yield ",".join(_csv_text(name) for name in table.column_names) + "\n"
+    for row in _rows(table):
+        yield ",".join(_csv_cell(value, shown) for value in row.values()) + "\n"
+
+
+def _csv_cell(value: Any, shown: Callable[[str], str]) -> str:
+    """A number is bare, null is nothing, an empty text is ``""``."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    return _csv_text(shown(value if isinstance(value, str) else json.dumps(value, default=str)))
+
+
+def _csv_text(text: str) -> str:
+    # What a spreadsheet takes for a formula would be run where the file is opened. A semicolon parts cells in some countries.
+    if is_formula(text):
+        text = f"'{text}"
+    return '"' + text.replace('"', '""') + '"' if not text or re.search(r"[,;\s\"']", text) else text
+
+
+# --- For people ---
+
+
+def _markdown(table: pa.Table, _file: object) -> Iterator[str]:
+    marks = ["---:" if is_number(field.type) else "---" for field in table.schema]
+    yield "".join(f"| {' | '.join(cells)} |\n" for cells in (map(_markdown_text, table.column_names), marks))
+    for row in _rows(table):
+        yield f"| {' | '.join(_markdown_text(cell_text(value, column)) for column, value in row.items())} |\n"
+
+
+def _markdown_text(text: str) -> str:
+    """Text that is no markup, no HTML and no link."""
+    escaped = printable(text).translate(_MARKDOWN)
+    return escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
+
+
+def _html(table: pa.Table, _file: object) -> Iterator[str]:
+    from rmqalloc.report.html._page import table_page
+
+    return table_page(table)
+
+
+_TEXTS: dict[str, Callable[[pa.Table, IO[str] | IO[bytes]], Iterator[str]]] = {
+    "json": _json,
+    "jsonl": _jsonl,
+    "yaml": _yaml,
+    "csv": _csv,
+    "md": _markdown,
+    "html": _html,
+}

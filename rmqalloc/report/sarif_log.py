@@ -1,0 +1,165 @@
+"""What an audit found, in every form that people and programs ask for, SARIF among them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import IO, Any
+from urllib.parse import quote
+
+from rmqalloc.audit import RULES, Finding, Findings
+from rmqalloc.report.formats import OUTPUTS as TABLE_OUTPUTS
+from rmqalloc.report.formats import write_table
+from rmqalloc.report.html._check_page import check_page
+from rmqalloc.version import __version__
+
+OUTPUTS = (*TABLE_OUTPUTS, "sarif")
+"""What ``output`` can be."""
+
+Places = Mapping[str, tuple[int, int | None]]
+"""Line and column of consumer groups."""
+
+_FOR_PEOPLE = ("table", "wide", "csv", "md", "html")
+"""Outputs in which queues and clients are text."""
+
+SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
+
+_SARIF_TEXT = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
+
+
+def write_findings(
+    found: Iterable[Finding],
+    output: str,
+    file: IO[str],
+    source: str | None = None,
+    places: Places | None = None,
+    show: str | None = None,
+) -> None:
+    """Write findings to a file or a terminal.
+
+    Parameters
+    ----------
+    found : iterable of Finding
+        In the order in which they are to stand.
+    output : str
+        One of `OUTPUTS`. ``table`` is text by consumer group that names `MOST_NAMES` queues and clients of a finding; ``wide``
+        names all. ``json`` is one document, ``html`` a page; ``jsonl``, ``yaml``, ``csv``, ``parquet`` and ``md`` have one row
+        each.
+    file : text file
+        Where to; Parquet needs one over a binary file, such as standard output.
+    source : str, optional
+        Path of the snapshot, for ``sarif``.
+    places : mapping of str to (int, int or None), optional
+        Line and column of each group in that file, for ``sarif``.
+    show : {"findings", "unread", "reach"}, optional
+        One table alone instead of text, see `rmqalloc.audit.Findings`.
+
+    Raises
+    ------
+    ValueError
+        The output is none of them, or Parquet would go to a terminal.
+
+    Examples
+    --------
+    >>> import sys
+    >>> write_findings([], "table", sys.stdout)
+    0 findings
+    """
+    findings = found if isinstance(found, Findings) else Findings(found)
+    if show in ("unread", "reach"):
+        write_table(getattr(findings, show), output, file)
+        return
+    texts: dict[str, Callable[[], str]] = {
+        "table": lambda: findings.text(file=file),
+        "wide": lambda: findings.text(most=None),
+        "json": lambda: _dumped(findings.to_dict()),
+        "sarif": lambda: _dumped(sarif(findings, source, places)),
+        "html": lambda: check_page(findings).rstrip("\n"),
+    }
+    if output in texts and not (show and output in ("table", "wide")):
+        text = texts[output]() + "\n"
+        encoding = getattr(file, "encoding", None) or "utf-8"
+        file.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    else:
+        write_table(findings.text_table() if output in _FOR_PEOPLE else findings.main_table(), output, file)
+
+
+def sarif(findings: Sequence[Finding], source: str | None = None, places: Places | None = None) -> dict[str, Any]:
+    """Findings as a SARIF 2.1.0 log, which code hosts and editors show.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+    source : str, optional
+        Path of the snapshot; ``-`` is none.
+    places : mapping of str to (int, int or None), optional
+        Line and column of each group in that file; of a group that is not in it no line is given.
+
+    Notes
+    -----
+    Static Analysis Results Interchange Format (OASIS), version 2.1.0. Names are escaped so that none is taken for a link or a
+    placeholder; queues and clients stand in the results' properties as they are.
+
+    Examples
+    --------
+    >>> sarif([])["runs"][0]["tool"]["driver"]["name"]
+    'rmqalloc'
+    """
+    numbers = {name: i for i, name in enumerate(RULES)}
+    driver = {
+        "name": "rmqalloc",
+        "version": __version__,
+        "rules": [
+            {
+                "id": name,
+                "shortDescription": {"text": rule.title},
+                "fullDescription": {"text": rule.description},
+                "help": {"text": rule.help},
+                "defaultConfiguration": {"level": rule.severity},
+            }
+            for name, rule in RULES.items()
+        ],
+    }
+    results = [
+        {
+            "ruleId": one.rule,
+            "ruleIndex": numbers[one.rule],
+            "level": one.severity,
+            "message": {"text": f"{one.message} {one.advice}".translate(_SARIF_TEXT)},
+            "locations": [_location(one, source, places or {})],
+            "partialFingerprints": {"place/v1": _fingerprint(one)},
+            "properties": {"queues": [queue._asdict() for queue in one.queues], "clients": list(one.clients)},
+        }
+        for one in findings
+    ]
+    return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def _location(finding: Finding, source: str | None, places: Places) -> dict[str, Any]:
+    """The group, and the topic if there is one, in the file of the snapshot."""
+    group, topic = finding.consumer_group, finding.topic
+    parts = [(group, group, "consumer group")] if group else []
+    if topic is not None:
+        parts.append((topic, f"{group}/{topic}" if group else topic, "topic"))
+    location: dict[str, Any] = {
+        "logicalLocations": [{"name": n, "fullyQualifiedName": full, "kind": kind} for n, full, kind in parts]
+    }
+    if source is not None and source != "-":
+        physical: dict[str, Any] = {"artifactLocation": {"uri": quote(source, errors="surrogateescape")}}
+        if group in places:
+            line, column = places[group]
+            physical["region"] = {"startLine": line} | ({} if column is None else {"startColumn": column})
+        location["physicalLocation"] = physical
+    return location
+
+
+def _fingerprint(finding: Finding) -> str:
+    """What distinguishes this finding from all others and is the same in the next snapshot."""
+    place = json.dumps([finding.rule, finding.consumer_group, finding.topic])
+    return hashlib.sha256(place.encode()).hexdigest()
+
+
+def _dumped(document: dict[str, Any]) -> str:
+    # ASCII alone: no name controls a terminal, and no encoding lacks anything.
+    return json.dumps(document, indent=2)

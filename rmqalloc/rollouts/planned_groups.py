@@ -1,0 +1,180 @@
+"""Groups of a snapshot as a fleet, from which rollouts and advice start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rmqalloc.evaluation.assigner import Owners, owners_of_units
+from rmqalloc.evaluation.evaluate import evaluate
+from rmqalloc.evaluation.rows import read_batch
+from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence.client_method import is_plain, method_of
+from rmqalloc.evidence.known import accepted, known_by_client
+from rmqalloc.evidence.other_dialects import dialect_to_join, dialects_in
+from rmqalloc.fleet import Fleet
+from rmqalloc.rollouts.schedule import ClientKind, GroupAtStart, Mask
+from rmqalloc.scenarios.subfleet import Rules, subfleet
+from rmqalloc.snapshot.matching import none_planned
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot
+from rmqalloc.snapshot.units import read_units
+from rmqalloc.strategies.by_name import rule
+from rmqalloc.strategies.dialects import JAVA
+from rmqalloc.text import named
+
+_TWINS = "a client id of the group is empty or listed twice, which must be put right first"
+_BY_ID = "the lists of CONFIG are by client id and its clients would have other ids; with stable ids it can be planned"
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedGroups:
+    """Groups that can be planned.
+
+    Attributes
+    ----------
+    fleet : Fleet
+        A unit for every group and topic, in Java's order; the units of a group stand side by side.
+    rules : Rules
+        Their strategies.
+    owners : ndarray of int32
+        Of all their queues, as positions in the client lists; -1 for nobody.
+    group_of : ndarray of int64, shape (n_units,)
+        Position of each unit's group in ``groups``, ascending.
+    groups : tuple of GroupAtStart
+    written : ndarray of bool
+        Whether producers write to each queue of the fleet's queue lists, laid end to end.
+    warnings : tuple of str
+        What is left out, and why.
+    """
+
+    fleet: Fleet
+    rules: Rules
+    owners: Owners
+    group_of: NDArray[np.int64]
+    groups: tuple[GroupAtStart, ...]
+    written: Mask
+    warnings: tuple[str, ...]
+
+    def part(self, positions: Sequence[int]) -> PlannedGroups:
+        """The groups at these positions, which are ascending."""
+        units = np.flatnonzero(np.isin(self.group_of, positions))
+        fleet, rules, owners = _some(self.fleet, self.rules, self.owners, units)
+        group_of = np.searchsorted(positions, self.group_of[units]).astype(np.int64)
+        at_start = tuple(self.groups[position] for position in positions)
+        return PlannedGroups(fleet, rules, owners, group_of, at_start, self.written, self.warnings)
+
+
+def planned_groups_of(
+    snapshot: Snapshot,
+    groups: Sequence[str],
+    topics: Sequence[str] = ("*",),
+    stable_ids: bool = True,
+    by_client: bool = False,
+) -> PlannedGroups:
+    """The groups that match the patterns, with their strategies.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups, topics : sequence of str
+        Patterns.
+    stable_ids : bool
+        Whether clients keep their ids; groups with lists by client id (CONFIG) are left out otherwise.
+    by_client : bool
+        Take groups whose clients divide by different strategies, too, if each is known (`ClientKind.own`); ``rules`` and
+        ``owners`` are by that of the group.
+
+    Raises
+    ------
+    NoMatchError
+        A pattern matches nothing, or no group can be planned; the message says why.
+    """
+    snapshot = with_strategies(snapshot, groups)
+    if by_client:
+        snapshot = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
+    batch, warnings = read_units(snapshot, groups, topics)
+    fleet, rules, owners, wrong = _assignable_units(batch, stable_ids)
+    left_out: dict[str, list[str]] = {}
+    for row, reason in sorted(wrong.items()):
+        name = f"{batch.column('consumer_group')[row]} on {batch.column('topic')[row]}"
+        left_out.setdefault(reason, []).append(name)
+    reasons = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
+    warnings = (*warnings, *reasons)
+    if not fleet.n_units:
+        raise none_planned(warnings)
+    names = fleet.consumer_groups.to_list()
+    positions = {name: position for position, name in enumerate(dict.fromkeys(names))}
+    group_of = np.array([positions[name] for name in names], np.int64)
+    firsts = np.unique(group_of, return_index=True)[1].tolist()
+    known = {group.name: group for group in snapshot.groups}
+    brokers = {topic.name: len(topic.brokers) for topic in snapshot.topics}
+    at_start = tuple(
+        _group_at_start(fleet, unit, known[fleet.consumer_group(unit)], brokers, by_client) for unit in firsts
+    )
+    return PlannedGroups(fleet, rules, owners, group_of, at_start, _written(fleet, snapshot), warnings)
+
+
+def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:
+    """Which queues producers write to: those of writable brokers, up to their number of write queues."""
+    lists = fleet.queue_lists
+    numbers = {
+        (topic.name, one.broker_name): one.n_written_queues for topic in snapshot.topics for one in topic.brokers
+    }
+    topics, brokers = fleet.topics.to_list(), fleet.brokers.to_list()
+    pairs = zip(lists.route_topic.tolist(), lists.route_broker.tolist(), strict=True)
+    of_route = np.array([numbers[topics[topic], brokers[broker]] for topic, broker in pairs], np.int64)
+    return first_queues(fleet, of_route)
+
+
+def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
+    """The queues of the fleet's lists whose ids are below a number of their route."""
+    lists = fleet.queue_lists
+    kept: Mask = lists.queue_ids < of_route[lists.queue_route]
+    return kept
+
+
+def _assignable_units(batch: pa.RecordBatch, stable_ids: bool) -> tuple[Fleet, Rules, Owners, dict[int, str]]:
+    """Units that their strategies can assign, with their owners, and why other rows are left out."""
+    evaluation = evaluate(read_batch(batch, rule("AVG"), {}), (), with_figures=False)
+    regular, *others = evaluation.states[0].parts  # the first are those with distinct client ids
+    wrong = {row: reason.text for row, reason in evaluation.spoiled.items()}
+    for part in others:
+        rows = enumerate(part.rows.tolist())
+        wrong |= {row: part.bad[unit].text if unit in part.bad else _TWINS for unit, row in rows}
+    fleet, rules, owners = regular.fleet, regular.rules, regular.owners
+    if not stable_ids:
+        by_id = np.array([one.is_listed for one in rules.table])[rules.of_unit]
+        wrong |= dict.fromkeys(regular.rows[by_id].tolist(), _BY_ID)
+        fleet, rules, owners = _some(fleet, rules, owners, np.flatnonzero(~by_id))
+    return fleet, rules, owners, wrong
+
+
+def _some(fleet: Fleet, rules: Rules, owners: Owners, units: NDArray[np.int64]) -> tuple[Fleet, Rules, Owners]:
+    """Some units of a fleet."""
+    return subfleet(fleet, units), rules.select(units), owners_of_units(fleet, owners, units)
+
+
+def _group_at_start(fleet: Fleet, unit: int, group: Group, brokers: Mapping[str, int], by_client: bool) -> GroupAtStart:
+    ids = fleet.client_ids_of(unit)
+    lists, start = fleet.client_lists, int(fleet.slot_starts[unit])
+    rooms = [-1] * len(ids) if lists.slot_room is None else lists.slot_room[start : start + len(ids)].tolist()
+    n_brokers = max((brokers.get(topic, 1) for topic in group.subscriptions), default=1)
+    kinds, joining = _kinds(group, ids, by_client)
+    return GroupAtStart(group.name, ids, rooms, group.is_ordered, n_brokers, group.consume_tps, kinds, joining)
+
+
+def _kinds(group: Group, client_ids: list[str], by_client: bool) -> tuple[tuple[ClientKind, ...], ClientKind]:
+    """Kinds of the clients of a group, and that of clients which join: see `GroupAtStart`."""
+    joining = ClientKind(dialect_to_join(group))
+    if joining.dialect == JAVA and all(is_plain(group, one) for one in group.clients):
+        return (), joining
+    main, by_client = method_of(group, Client("")), by_client and known_by_client(group)
+    of_id = {}
+    for client, dialect in zip(group.clients, dialects_in(group, group.clients), strict=True):
+        own = method_of(group, client) if by_client else main
+        of_id[client.client_id] = ClientKind(dialect, None if own == main else own)
+    return tuple(of_id[one] for one in client_ids), joining

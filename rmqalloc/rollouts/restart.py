@@ -1,0 +1,204 @@
+"""A rolling restart: batches of clients stop and start again, or are replaced by others."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.replay_groups import play_schedules
+from rmqalloc.rollouts.rollout_result import Rollout
+from rmqalloc.rollouts.schedule import (
+    ClientView,
+    GroupAtStart,
+    Mask,
+    Moment,
+    Schedule,
+    Step,
+    turns_of,
+)
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.strategies.ordering import sort_client_ids
+from rmqalloc.text import counted
+from rmqalloc.transitions.hearing import hearing_of
+
+Positions = NDArray[np.int64]
+
+IDS = ("suffix", "stable", "address")
+"""Ids with which clients come back."""
+
+
+def restart(
+    snapshot: Snapshot,
+    groups: Sequence[str] = ("*",),
+    batch: int | str = 1,
+    surge: bool = False,
+    ids: str = "suffix",
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+    topics: Sequence[str] = ("*",),
+    informed_by: str = "notice",
+) -> Rollout:
+    """Restart all clients of every group, a batch at a time.
+
+    Every batch is two steps: stop and start, or with ``surge`` start and stop. All clients are informed of one step before the
+    next begins. While a stop lasts, nobody reads the queues of the stopped clients. While a start lasts, a new client may read
+    queues that others have not given up yet.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups : sequence of str
+        Patterns of consumer groups.
+    batch : int or str
+        Clients of a batch, or a share of each group's such as ``25%``.
+    surge : bool
+        New clients join before the old ones leave.
+    ids : {"suffix", "stable", "address"}
+        How clients come back: with another number after ``#``, as Java's clients on the same host; under the same id; or from
+        another address, as new pods.
+    order : {"shuffled", "sorted", "reversed"}
+        Who goes first, see `positions_in_order`.
+    seed : int
+        For the order.
+    detail : bool
+        Whether to make the tables of topics and of exposed queues.
+    topics : sequence of str
+        Patterns of topics; queues of others are not counted.
+    informed_by : {"notice", "timer", "scan", "crash"}
+        How the others learn that a client joined or left, which decides how long queues are unowned; see
+        `rmqalloc.transitions.hearing.hearing_of`.
+
+    Raises
+    ------
+    ValueError
+        Every group has fewer clients than a batch; the order, the kind of ids or ``informed_by`` is unknown; or ids are stable
+        with ``surge`` (two clients with one id read the same queues, and nobody reads those of the second).
+
+    Notes
+    -----
+    Groups that have fewer clients than a batch are skipped: `Rollout.skipped`.
+
+    Clients are informed of joins and leaves within moments, at the latest after 20 s, and rebalance at most once a second. In a
+    quick rollout they take several steps as one, so moves are an upper bound.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}@1#1") for i in range(4))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
+    >>> restart(snapshot, batch=2).totals.to_pylist()[0]["moved_per_queue"]
+    2.0
+    """
+    if ids not in IDS:
+        raise ArgumentError(f"ids must be one of {', '.join(IDS)}, got {ids!r}")
+    if surge and ids == "stable":
+        raise ArgumentError(
+            "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
+        )
+    hearing_of(informed_by)
+    planned = planned_groups_of(snapshot, groups, topics, stable_ids=ids == "stable")
+    return play_schedules(
+        planned, lambda group: _schedule(group, batch, surge, ids, order, seed, informed_by), detail=detail
+    )
+
+
+_GENERATED = re.compile(r"\d+(#\d+)?|DEFAULT", re.ASCII)
+"""Instance names that clients make themselves: process ids, and since 4.9 a time behind them."""
+
+
+def is_chosen(client_id: str) -> bool:
+    """Whether somebody chose the instance name of a client id, so that it comes back after a restart.
+
+    Examples
+    --------
+    >>> [is_chosen(one) for one in ("10.0.0.1@consumer-7", "10.0.0.1@1#281944", "10.0.0.1@7", "c1")]
+    [True, False, False, False]
+    """
+    _, at, instance = client_id.partition("@")
+    return bool(at) and _GENERATED.fullmatch(instance.partition("@")[0]) is None
+
+
+def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
+    """Id of a client after a restart.
+
+    Java's ids are ``ip@pid#nanoTime``. With "suffix", the number after the last ``#`` is replaced, or one is added, so the
+    client nearly always keeps its position among the others. With "address" the address is replaced by a hash of the id. An
+    instance name that somebody chose stays as it is; such a client has another id by its address alone, or if both are there at
+    once, as with a surge.
+
+    Examples
+    --------
+    >>> new_id("10.0.0.1@1#281944", "suffix", set())
+    '10.0.0.1@1#900000000000001'
+    >>> new_id("10.0.0.1@7", "suffix", {"10.0.0.1@7#900000000000001"})
+    '10.0.0.1@7#900000000000002'
+    >>> new_id("10.0.0.1@7", "address", set())
+    '10.123.54.172@7#900000000000001'
+    >>> new_id("10.0.0.1@consumer-7", "address", set()), new_id("10.0.0.1@consumer-7", "suffix", set())
+    ('10.24.121.14@consumer-7', '10.0.0.1@consumer-7')
+    """
+    chosen = is_chosen(client_id)
+    stem = client_id.rpartition("#")[0] if "#" in client_id and not chosen else client_id
+    if ids == "address" or (chosen and stem in taken):
+        _, at, rest = stem.partition("@")
+        digest = hashlib.sha256(client_id.encode("utf-8", "surrogatepass")).digest()
+        stem = f"10.{'.'.join(map(str, digest[:3]))}{at}{rest}"
+    if chosen and stem not in taken:
+        return stem
+    return next(made for n in count(900_000_000_000_001) if (made := f"{stem}#{n}") not in taken)
+
+
+def _schedule(
+    group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int, informed_by: str
+) -> Schedule:
+    size, turns = turns_of(group, batch, order, seed)
+    hearing = hearing_of(informed_by, n_brokers=group.n_brokers, is_ordered=group.is_ordered)
+    everyone, rooms, old, new = _before_and_after(group, ids, surge)
+    there = np.zeros(len(everyone), bool)
+    there[old] = True
+    steps = [Step("before", (Moment((ClientView(there, there),)),))]
+    for number, turn in enumerate(turns, start=1):
+        changes = [("stop", old[turn], False), ("start", new[turn], True)]
+        for verb, positions, is_there in reversed(changes) if surge else changes:
+            after = there.copy()
+            after[positions] = is_there
+            what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
+            moments = (_uninformed(there, after), Moment((ClientView(after, after),)))
+            # Only a client that leaves can do so without a word.
+            steps.append(Step(what, moments, after, hearing=hearing if verb == "stop" else hearing.of_a_join()))
+            there = after
+    return Schedule(everyone, rooms, steps, size)
+
+
+def _before_and_after(group: GroupAtStart, ids: str, surge: bool) -> tuple[list[str], list[int], Positions, Positions]:
+    """All ids with their rooms, and the positions of the clients' ids before and after among them."""
+    if ids == "stable":
+        positions = np.arange(len(group.client_ids))
+        return group.client_ids, group.rooms, positions, positions
+    taken = dict(zip(group.client_ids, group.rooms, strict=True))
+    fresh = []
+    for client_id, room in zip(group.client_ids, group.rooms, strict=True):
+        if not surge:
+            del taken[client_id]  # it has gone when the new one comes
+        fresh.append(new_id(client_id, ids, taken.keys()))
+        taken |= {client_id: room, fresh[-1]: room}
+    everyone = sort_client_ids(taken)
+    position = {client_id: i for i, client_id in enumerate(everyone)}
+    old, new = (np.array([position[one] for one in some], np.int64) for some in (group.client_ids, fresh))
+    return everyone, [taken[one] for one in everyone], old, new
+
+
+def _uninformed(before: Mask, after: Mask) -> Moment:
+    """The moment at which only joining clients know that they join, and no client knows that others have left."""
+    if (before & ~after).any():
+        return Moment((ClientView(before, after),), is_final=False)
+    return Moment((ClientView(before, before), ClientView(after, after & ~before)), is_final=False)

@@ -1,0 +1,84 @@
+"""Bounds that a rollout must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rmqalloc.rollouts.rollout_result import Rollout
+from rmqalloc.transitions.seconds_bound import SecondsBound
+
+
+def violated_gates(
+    rollout: Rollout,
+    max_moved_per_queue: float | None = None,
+    max_unowned: int | None = None,
+    max_double: int | None = None,
+    max_unowned_seconds: str | None = None,
+) -> Iterator[str]:
+    """The bounds that are not kept, group by group.
+
+    Parameters
+    ----------
+    rollout : Rollout
+    max_moved_per_queue : float, optional
+        Most moves per queue over all steps.
+    max_unowned : int, optional
+        Most queues that producers write to and nobody reads at the worst moment of a step; its upper bound counts if it is not
+        known exactly. The state before the first step does not count.
+    max_double : int, optional
+        The same of queues that two clients read.
+    max_unowned_seconds : str, optional
+        ``30`` or ``30@worst`` seconds of the worst case, ``30@p99`` of 99 in 100: longest time that a queue which producers
+        write to may have no owner in a step. A queue that has none when the step is over breaks it, and so does a step of
+        which no timer says when clients follow.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+    >>> from rmqalloc.rollouts import rollout
+    >>> topic = Topic("T", (TopicBroker("b", 8),))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
+    >>> [line.partition(":")[2] for line in violated_gates(rollout.restart(snapshot), max_unowned=3)]
+    [' 4 queues without a reader at the worst moment of step 1 (batch 1 of 2: 1 client stops), at most 3 are allowed']
+    """
+    if max_moved_per_queue is not None:
+        for row in rollout.totals.select(["consumer_group", "moved_per_queue"]).to_pylist():
+            if row["moved_per_queue"] > max_moved_per_queue:
+                yield (
+                    f"consumer group {row['consumer_group']!r}: {row['moved_per_queue']:.2f} moves per queue, at most "
+                    f"{max_moved_per_queue:g} are allowed"
+                )
+    if max_unowned is not None:
+        yield from _too_many(rollout, "unowned_written", "without a reader", max_unowned)
+    if max_double is not None:
+        yield from _too_many(rollout, "double_owned", "with two readers", max_double)
+    if max_unowned_seconds is not None:
+        yield from _too_long(rollout, SecondsBound.parse(max_unowned_seconds))
+
+
+def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[str]:
+    """Groups with more than so many open queues at the worst moment of a step."""
+    for name, row in _worst_steps(rollout, lambda row: row[figure], most).items():
+        is_exact = row[f"{figure.removesuffix('_written')}_is_exact"]
+        upto, bound = ("", "") if is_exact else ("up to ", ", which is an upper bound")
+        yield (
+            f"consumer group {name!r}: {upto}{row[figure]:,} queues {what} at the worst moment of step "
+            f"{row['step']} ({row['action']}){bound}, at most {most:,} are allowed"
+        )
+
+
+def _too_long(rollout: Rollout, bound: SecondsBound) -> Iterator[str]:
+    """Groups in which a queue has no owner for too long."""
+    for name, row in _worst_steps(rollout, bound.of_row, bound.seconds).items():
+        yield f"consumer group {name!r}: step {row['step']} ({row['action']}): {bound.violation(row)}"
+
+
+def _worst_steps(rollout: Rollout, figure: Callable[[dict[str, Any]], float], most: float) -> dict[str, dict[str, Any]]:
+    """Of every group that exceeds a bound, the first step that exceeds it most."""
+    worst: dict[str, dict[str, Any]] = {}
+    for row in rollout.steps.to_pylist():
+        name = row["consumer_group"]
+        if row["step"] and figure(row) > max(most, figure(worst[name]) if name in worst else most):
+            worst[name] = row
+    return worst

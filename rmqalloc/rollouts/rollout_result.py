@@ -1,0 +1,197 @@
+"""The result of a rollout: its tables, and why it must not be done now."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, ClassVar
+
+import pyarrow as pa
+
+from rmqalloc.results import TableResult
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.terminal import terminal_table
+
+_OPEN = {
+    "expected": pa.float64(),
+    "after": pa.int64(),
+    "seconds_worst": pa.float64(),
+    "seconds_p99": pa.float64(),
+    "queue_seconds": pa.float64(),
+}
+_FIGURES = [
+    ("n_clients", pa.int64()),
+    ("n_queues", pa.int64()),
+    ("moved", pa.int64()),
+    ("clients_touched", pa.int64()),
+    ("unowned", pa.int64()),
+    ("unowned_written", pa.int64()),
+    ("unowned_dry", pa.int64()),
+    ("unowned_is_exact", pa.bool_()),
+    ("double_owned", pa.int64()),
+    ("double_owned_is_exact", pa.bool_()),
+    ("min_load", pa.int64()),
+    ("max_load", pa.int64()),
+    ("idle", pa.int64()),
+    ("only_dry", pa.int64()),
+    *((f"{which}_{name}", kind) for which in ("unowned", "double_owned") for name, kind in _OPEN.items()),
+    ("messages_delayed", pa.float64()),
+    ("messages_twice", pa.float64()),
+]
+_STEP = [("step", pa.int64()), ("action", pa.string())]
+
+STEPS_SCHEMA = pa.schema([("consumer_group", pa.string()), *_STEP, *_FIGURES])
+"""Columns of `Rollout.steps`."""
+
+TOPICS_SCHEMA = pa.schema([("consumer_group", pa.string()), ("topic", pa.string()), *_STEP, *_FIGURES])
+"""Columns of `Rollout.topics`."""
+
+TOTALS_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("batch", pa.int64()),
+        ("n_steps", pa.int64()),
+        ("n_topics", pa.int64()),
+        ("n_queues", pa.int64()),
+        ("n_clients", pa.int64()),
+        ("moved", pa.int64()),
+        ("moved_per_queue", pa.float64()),
+        ("clients_touched", pa.int64()),
+        ("max_unowned", pa.int64()),
+        ("max_unowned_written", pa.int64()),
+        ("max_unowned_dry", pa.int64()),
+        ("max_unowned_is_exact", pa.bool_()),
+        ("max_double_owned", pa.int64()),
+        ("max_double_owned_is_exact", pa.bool_()),
+        ("min_load", pa.int64()),
+        ("max_load", pa.int64()),
+        ("max_unowned_expected", pa.float64()),
+        ("max_unowned_seconds_worst", pa.float64()),
+        ("max_unowned_seconds_p99", pa.float64()),
+        ("unowned_queue_seconds", pa.float64()),
+        ("double_owned_queue_seconds", pa.float64()),
+        ("messages_delayed", pa.float64()),
+        ("messages_twice", pa.float64()),
+    ]
+)
+"""Columns of `Rollout.totals`."""
+
+EXPOSED_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        *_STEP,
+        ("topic", pa.string()),
+        ("broker_name", pa.string()),
+        ("queue_id", pa.int32()),
+        ("exposure", pa.string()),
+        ("client_ids", pa.list_(pa.string())),
+    ]
+)
+"""Columns of `Rollout.exposed`."""
+
+
+SKIPPED_SCHEMA = pa.schema([("consumer_group", pa.string()), ("reason", pa.string())])
+"""Columns of `Rollout.skipped`."""
+
+
+_LESSER = re.compile("unowned_after|(max_)?double_owned_(?!is_exact).*|messages_.*")
+
+
+def with_bounds(table: pa.Table) -> pa.Table:
+    """A table without the columns that say which figures are exact; those that are not become texts such as ``≤ 62``."""
+    for column in [name for name in table.column_names if name.endswith("_is_exact")]:
+        exact = table[column].to_pylist()
+        table = table.drop_columns([column])
+        about = column.removesuffix("_is_exact")
+        for place, name in enumerate(table.column_names):
+            if name.startswith(about) and not all(exact):
+                numbers = table[name].to_pylist()
+                texts = [f"{n}" if sure else f"≤ {n}" for n, sure in zip(numbers, exact, strict=True)]
+                width = max(map(len, texts))
+                table = table.set_column(place, name, pa.array([text.rjust(width) for text in texts], pa.string()))
+    return table
+
+
+def _main(table: pa.Table, wide: bool) -> pa.Table:
+    """A table without the figures that only some need, unless it may be wide; those of dry queues if there are none."""
+    if wide:
+        return table
+    dry = [name for name in table.column_names if name.endswith("_dry")]
+    is_wet = not any(any(table[name].to_pylist()) for name in dry)
+    lesser = [name for name in table.column_names if _LESSER.fullmatch(name)]
+    written = [name for name in table.column_names if name.endswith("unowned_written")]
+    return table.drop_columns([*lesser, *(dry + written if is_wet else [])])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rollout(TableResult):
+    """The steps of a rollout, and what each of them costs.
+
+    Attributes
+    ----------
+    steps : pyarrow.Table
+        One row per group and step, over all its topics: `STEPS_SCHEMA`. Step 0 is the state before.
+
+        ``moved``: queues whose readers differ before and after the step; a queue that passes from a client to nobody, or back,
+        has moved. ``clients_touched``: clients that gain or lose a queue in the step. ``unowned``, ``double_owned``: the most
+        queues that nobody, or two clients, read at one moment of the step. Clients are informed one by one in any order, so
+        each figure is its own maximum over all sets of informed clients: a queue that passes from one client to another has
+        no reader or two, depending on which is informed first. ``unowned_written``, ``unowned_dry``: the same for queues that
+        producers write to, and for the others. If ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures
+        are upper bounds, see `rmqalloc.transitions._worst_moment`. Loads are those after the step; ``idle`` clients have no
+        queue, ``only_dry`` clients have none that is written to.
+
+        The others are of queues that producers write to, see `rmqalloc.transitions.open_queues.Open`: ``_expected``, the
+        greatest
+        expected number of them at one moment; ``_after``, those that stay unowned or double-owned when the step is over, and
+        have no part in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the longest that one of them can be so, and an
+        upper bound of the 99th percentile of the longest; ``_queue_seconds``, the expected sum over queues. Seconds are null
+        where RocketMQ's timers do not say when clients follow, as when each is deployed anew. ``messages_delayed`` and
+        ``messages_twice`` are queue-seconds times the messages that the group consumes of a queue in a second; null where
+        the snapshot has no ``consume_tps``.
+    topics : pyarrow.Table
+        The same by topic: `TOPICS_SCHEMA`. Empty unless asked for.
+    totals : pyarrow.Table
+        One row per group: `TOTALS_SCHEMA`; sums of ``moved`` and ``clients_touched``, the worst of the others.
+        ``moved_per_queue`` is ``moved`` over the queues before.
+    exposed : pyarrow.Table
+        One row per queue that nobody or two clients read at one moment of a step: `EXPOSED_SCHEMA`. It is a typical moment, not
+        the worst: the step has begun and no other client is informed; if routes change, a share of the clients has the new
+        ones; if clients go in batches, the whole batch has gone. ``exposure`` is "unowned", "unowned_dry" or "double_owned";
+        ``client_ids`` are the readers. Empty unless asked for.
+    skipped : pyarrow.Table
+        One row per group to which the rollout does not apply, with the reason: `SKIPPED_SCHEMA`. It is in no other table.
+    refusals : tuple of str
+        Why this must not be done now; usually empty.
+    warnings : tuple of str
+        What is left out, and why.
+
+    Examples
+    --------
+    >>> import rmqalloc
+    >>> made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), ["by-average"])
+    >>> made, made.totals["moved"].to_pylist()
+    (<Rollout: 9 rows>, [80])
+    """
+
+    TABLES: ClassVar = ("steps", "topics", "totals", "exposed", "skipped")
+    NOTES: ClassVar = ("refusals", "warnings")
+
+    steps: pa.Table
+    topics: pa.Table
+    totals: pa.Table
+    exposed: pa.Table
+    skipped: pa.Table
+    refusals: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def lines(self, file: IO[str] | None = None, top: int | None = None, wide: bool = False) -> Iterator[str]:
+        """Totals, steps, and groups that are skipped; an upper bound is shown as ``≤ 62``."""
+        steps = self.steps.slice(0, checked_top(top))
+        yield from terminal_table(with_bounds(_main(self.totals, wide)), file, wide)
+        yield ""
+        yield from terminal_table(with_bounds(_main(steps, wide)), file, wide, self.steps.num_rows - steps.num_rows)
+        if self.skipped.num_rows:
+            yield from ("", "Skipped")
+            yield from terminal_table(self.skipped, file, wide)

@@ -1,0 +1,284 @@
+"""The steps of a rollout for one group, and what each of its clients sees at every moment.
+
+Clients share no state: each divides the queues that it sees among the clients that it sees. So a moment is described by
+two views at most, the old one and the new one, each with the clients that act on it. A step that takes effect at once has one
+moment. A gradual one has two: one with a chosen set of informed clients, for tables that name queues, and the final one, in
+which all are informed. `rmqalloc.transitions._worst_moment` finds the worst set.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.evidence.method import Method
+from rmqalloc.strategies.dialects import JAVA
+from rmqalloc.text import counted
+from rmqalloc.transitions.hearing import ROUTES, Hearing
+
+Mask = NDArray[np.bool_]
+
+ORDERS = ("shuffled", "sorted", "reversed")
+"""Order in which clients go: by a hash of the seed and their ids, or by their ids."""
+
+
+class InapplicableError(Error, ValueError):
+    """A rollout does not apply to one group; others may go through it."""
+
+
+class ClientKind(NamedTuple):
+    """What decides by which rule a client divides.
+
+    Attributes
+    ----------
+    dialect : str
+        The language in which it computes a strategy that its group is given.
+    own : Method, optional
+        What it divides by at the start, if that is not what the group's strategy says.
+    """
+
+    dialect: str = JAVA
+    own: Method | None = None
+
+
+class ClientView(NamedTuple):
+    """Clients that see the same queues and clients.
+
+    Attributes
+    ----------
+    listed : ndarray of bool
+        The client list that they have: a mask of all clients that are ever in the group.
+    acting : ndarray of bool
+        The clients that act on this view; a listed client that does not is given queues that it does not read.
+    rule : int
+        Their strategy: 0 is the group's own, ``k`` the ``k``-th that the rollout adds.
+    queues : int
+        The variant of the queue lists that they see, 0 for all queues.
+    """
+
+    listed: Mask
+    acting: Mask
+    rule: int = 0
+    queues: int = 0
+
+
+class Moment(NamedTuple):
+    """What the clients of a group see at one moment.
+
+    Attributes
+    ----------
+    views : tuple of ClientView
+        One or two, the newer one last, and more where clients divide by rules of their own, see `RulesByClient`. No client acts
+        on two.
+    is_final : bool
+        Whether the step is over: all clients are informed.
+    there, written : int
+        Variants of the queues: those that exist, and those that producers write to (0: as now).
+    """
+
+    views: tuple[ClientView, ...]
+    is_final: bool = True
+    there: int = 0
+    written: int = 0
+
+
+class Step(NamedTuple):
+    """One change of a group.
+
+    Attributes
+    ----------
+    action : str
+    moments : tuple of Moment
+        One while the step lasts, if that differs, and the final one.
+    to_inform : ndarray of bool, optional
+        Clients that are informed one by one, in any order, and then act on the final view. By default the step takes effect
+        at once, and only its final moment counts.
+    begins_with_one : bool
+        Whether the step begins when the first of them is informed; if not, there is a moment at which none is.
+    hearing : Hearing, optional
+        How long it takes until each of them is informed; None where that is not known, as of clients that are deployed anew.
+    """
+
+    action: str
+    moments: tuple[Moment, ...]
+    to_inform: Mask | None = None
+    begins_with_one: bool = False
+    hearing: Hearing | None = None
+
+
+class Schedule(NamedTuple):
+    """All steps of a group, the first being the state before.
+
+    Attributes
+    ----------
+    client_ids : list of str
+        All clients that are ever in the group, in Java's order.
+    rooms : list of int
+        Machine room of each as a row of the fleet's ``rooms``, -1 if it has none.
+    steps : list of Step
+    batch : int or None
+        Size of a batch, if clients go in batches.
+    kinds : tuple of ClientKind
+        Of each client; by default those that clients of these ids have at the start.
+    is_split : bool
+        Whether clients beside one another divide by different rules, so that a queue may have any number of readers.
+    """
+
+    client_ids: list[str]
+    rooms: list[int]
+    steps: list[Step]
+    batch: int | None = None
+    kinds: tuple[ClientKind, ...] = ()
+    is_split: bool = False
+
+    def final_moments(self) -> Schedule:
+        """The schedule with the final moments alone."""
+        return self._replace(steps=[step._replace(moments=step.moments[-1:]) for step in self.steps])
+
+
+class GroupAtStart(NamedTuple):
+    """A group before its rollout.
+
+    Attributes
+    ----------
+    consumer_group : str
+    client_ids : list of str
+        In Java's order.
+    rooms : list of int
+        As in `Schedule`.
+    is_ordered : bool
+        Whether a broker locks each of its queues for one client.
+    n_brokers : int
+        Most brokers of one of its topics.
+    consume_tps : float or None
+        Messages that the group consumes in a second, where that is known.
+    kinds : tuple of ClientKind
+        Of each client; none if all are Java's and divide by what the group's strategy says.
+    joining : ClientKind
+        That of clients which join.
+    """
+
+    consumer_group: str
+    client_ids: list[str]
+    rooms: list[int]
+    is_ordered: bool = False
+    n_brokers: int = 1
+    consume_tps: float | None = None
+    kinds: tuple[ClientKind, ...] = ()
+    joining: ClientKind = ClientKind()
+
+    def kinds_of(self, client_ids: Sequence[str]) -> tuple[ClientKind, ...]:
+        """Those of some clients, of which others than those at the start join."""
+        known = dict(zip(self.client_ids, self.kinds, strict=True)) if self.kinds else {}
+        return tuple(known.get(one, self.joining) for one in client_ids) if known else ()
+
+
+def everyone(n_clients: int) -> Mask:
+    """A mask of all clients."""
+    return np.ones(n_clients, bool)
+
+
+def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
+    """Positions of the clients in the order in which they go.
+
+    Raises
+    ------
+    ValueError
+        The order is not one of `ORDERS`.
+
+    Examples
+    --------
+    >>> positions_in_order(["a", "b", "c"], "reversed")
+    [2, 1, 0]
+    """
+    positions = list(range(len(client_ids)))
+    if order == "sorted":
+        return positions
+    if order == "reversed":
+        return positions[::-1]
+    if order != "shuffled":
+        raise ArgumentError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+    # Hashes instead of a random generator: a client keeps its turn when others come and go.
+    keys = [hashlib.sha256(f"{seed}/{one}".encode("utf-8", "surrogatepass")).digest() for one in client_ids]
+    return sorted(positions, key=keys.__getitem__)
+
+
+def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
+    """Clients of one batch.
+
+    Parameters
+    ----------
+    batch : int or str
+        A number, or a share such as ``25%``, which is rounded down, but to 1 at least.
+
+    Raises
+    ------
+    InapplicableError
+        It is more than the group has.
+    ValueError
+        It is neither a number nor a share.
+
+    Examples
+    --------
+    >>> batch_size("25%", 10, "g"), batch_size(3, 10, "g")
+    (2, 3)
+    """
+    text = str(batch).strip()
+    digits = text.removesuffix("%")
+    if not (digits.isascii() and digits.isdigit()) or int(digits) < 1 or (text.endswith("%") and int(digits) > 100):
+        raise ArgumentError(f"a batch is a number of clients from 1 on, or 1% to 100%, got {batch!r}")
+    size = max(1, n_clients * int(digits) // 100) if text.endswith("%") else int(digits)
+    if size > n_clients:
+        raise InapplicableError(
+            f"a batch of {size} is more than the {counted(n_clients, 'client')} of consumer group {consumer_group!r}; give "
+            f"at most {n_clients}, or a share such as 25%"
+        )
+    return size
+
+
+def turns_of(group: GroupAtStart, batch: int | str, order: str, seed: int) -> tuple[int, list[list[int]]]:
+    """Size of a batch, and the positions of the clients of each; the last one may be smaller.
+
+    Examples
+    --------
+    >>> turns_of(GroupAtStart("g", ["a", "b", "c"], [-1, -1, -1]), 2, "reversed", 0)
+    (2, [[2, 1], [0]])
+    """
+    size = batch_size(batch, len(group.client_ids), group.consumer_group)
+    positions = positions_in_order(group.client_ids, order, seed)
+    return size, [positions[start : start + size] for start in range(0, len(positions), size)]
+
+
+def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) -> Mask:
+    """The clients that already have the new routes: a share of all, rounded.
+
+    Raises
+    ------
+    ValueError
+        The share is not from 0 to 1, or the order is unknown.
+    """
+    if not 0 <= refreshed <= 1:
+        raise ArgumentError(f"the share of clients with new routes must be from 0 to 1, got {refreshed}")
+    n_clients = len(group.client_ids)
+    fresh = ~everyone(n_clients)
+    fresh[positions_in_order(group.client_ids, order, seed)[: round(n_clients * refreshed)]] = True
+    return fresh
+
+
+def still(n_clients: int, action: str, variant: int, written: int) -> Step:
+    """A step that changes what producers write to, but no client's routes."""
+    every = everyone(n_clients)
+    return Step(action, (Moment((ClientView(every, every, queues=variant),), there=variant, written=written),))
+
+
+def refresh(fresh: Mask, action: str, before: int, after: int, written: int) -> Step:
+    """A step that changes the routes; clients get the new ones one by one, in the end all of them."""
+    every = everyone(fresh.size)
+    split = (ClientView(every, ~fresh, queues=before), ClientView(every, fresh, queues=after))
+    is_final = Moment((ClientView(every, every, queues=after),), there=after, written=written)
+    return Step(action, (Moment(split, is_final=False, there=after, written=written), is_final), every, hearing=ROUTES)

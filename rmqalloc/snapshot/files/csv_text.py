@@ -1,0 +1,150 @@
+"""Long tables as CSV, also as spreadsheets save them: semicolons or tabs, blank rows and columns, whole numbers as 3.0."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from rmqalloc.documents import Source
+from rmqalloc.documents import read_budget as read_budget
+from rmqalloc.documents.read_budget import most_rows
+from rmqalloc.snapshot.files._from_rows import Rows
+from rmqalloc.snapshot.files._table_columns import COLUMNS, column_names
+from rmqalloc.snapshot.files._to_rows import to_rows
+from rmqalloc.snapshot.plain_data import SnapshotError, least
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.text import is_formula
+
+_MOST_CELLS = 1000
+"""Columns of the header at most, most of which must be blank then."""
+
+_DELIMITERS = ",;\t"
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
+    """The snapshot of a CSV file whose first row names `rmqalloc.snapshot.files._table_columns`, and warnings.
+
+    Raises
+    ------
+    SnapshotError
+        If it is none; the message names the file, the line and the column.
+    """
+    text = source.text()
+    first = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    if first.count(delimiter) >= _MOST_CELLS:
+        raise source.error(f"has {first.count(delimiter) + 1} columns; up to {_MOST_CELLS} are read", 1)
+    reader = rows(text)
+    try:
+        names = column_names(next(reader, []))
+        table = Rows(names)
+        if not any(names):
+            raise SnapshotError(
+                f"has no header; the first row must name columns such as {', '.join(list(COLUMNS)[:5])}"
+            )
+        for number, cells in enumerate(reader):
+            if number >= most_rows():
+                raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups at once")
+            if row := dict(_cells(names, cells)):
+                table.add(row)
+    except (SnapshotError, csv.Error) as error:
+        raise source.error(str(error), max(1, reader.line_num)) from None
+    return table.checked(source)
+
+
+def rows(text: str) -> Any:
+    """Rows of cells, read lazily, the header first; the delimiter is what the header has most of."""
+    first = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    _allow_long_cells()
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+
+
+def _allow_long_cells() -> None:
+    """Let a cell be as long as a file, as a list of CONFIG may be: the standard library stops at 131,072 characters.
+
+    That bound is one for the process. It is raised and never lowered: rows are read lazily, on any thread.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), read_budget.MAX_BYTES))
+
+
+def write(snapshot: Snapshot, safe: bool = False) -> bytes:
+    """The bytes of a CSV file with the columns that are filled anywhere; ``safe`` puts an apostrophe before formulas."""
+    rows = list(to_rows(snapshot))
+    filled = {name for row in rows for name in row}
+    if "consumer_group" in filled:
+        filled.add("client_id")  # without that column no group's clients would be known
+    names = [name for name in COLUMNS if name in filled] or list(COLUMNS)[:5]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _shown(value, safe) for name, value in row.items()} for row in rows)
+    return out.getvalue().encode()
+
+
+def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
+    """Line (but for line breaks within cells), column and text of every cell that a spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import Group
+    >>> list(formulas(Snapshot(groups=(Group("g"), Group("=1+1")))))
+    [(3, 'consumer_group', '=1+1')]
+    """
+    for line, row in enumerate(to_rows(snapshot), 2):
+        yield from ((line, name, value) for name, value in row.items() if isinstance(value, str) and is_formula(value))
+
+
+def _cells(names: list[str], cells: list[str]) -> Iterator[tuple[str, Any]]:
+    """Filled cells of a row."""
+    if any(cell.strip() for cell in islice(cells, len(names), None)):
+        raise SnapshotError(f"has {len(cells)} cells, the header {len(names)}")
+    for name, cell in zip(names, cells, strict=False):
+        if name and (text := cell.strip()):
+            yield name, _PARSE[COLUMNS[name]](name, text)
+
+
+def _whole(name: str, text: str) -> int:
+    number, _, zeros = text.partition(".")
+    digits = number[1:] if number[:1] in ("-", "+") else number
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20) or zeros.strip("0"):
+        raise SnapshotError(f"{name} must be a whole number, got {text[:40]!r}")
+    return _in_range(name, int(number))
+
+
+def _in_range(name: str, number: int) -> int:
+    """The number, if the column may hold it."""
+    if not least(name) <= number < 2**63:
+        raise SnapshotError(f"{name} must be from {least(name)} to {2**63 - 1}, got {number}")
+    return number
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise SnapshotError(f"{name} must be a number, got {text[:40]!r}") from None
+
+
+def _truth(name: str, text: str) -> bool:
+    if text.lower() not in _TRUTH:
+        raise SnapshotError(f"{name} must be true or false, got {text[:40]!r}")
+    return _TRUTH[text.lower()]
+
+
+_PARSE: dict[type, Callable[[str, str], Any]] = {
+    str: lambda _name, text: text,
+    int: _whole,
+    float: _number,
+    bool: _truth,
+}
+
+
+def _shown(value: Any, safe: bool) -> Any:
+    if safe and isinstance(value, str) and is_formula(value):
+        return f"'{value}"
+    return str(value).lower() if isinstance(value, bool) else value

@@ -1,0 +1,132 @@
+"""A snapshot of a running cluster in one call: how it is reached, what is read, and whether anything was found."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Sequence
+
+from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.remoting.client import Access, name_servers
+from rmqalloc.remoting.credentials import read_credentials, tls_context
+from rmqalloc.remoting.signed_servers import SignedServers, is_verified
+from rmqalloc.snapshot.live._take import Wanted, take_snapshot
+from rmqalloc.snapshot.matching import ALL, by_name, chosen
+from rmqalloc.snapshot.snapshot import Snapshot
+
+StrPath = str | os.PathLike[str]
+
+_OPEN_KEYS = (
+    "keys are used without TLS that verifies servers: whoever sees a signed request can send others by its signature, which "
+    "covers neither code nor time; use TLS, and a user who may only read"
+)
+
+
+class FetchError(Error, ValueError):
+    """Name servers answered, but nothing could be read of a cluster."""
+
+
+def fetch(
+    name_server: str | None = None,
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
+    *,
+    lag: bool = True,
+    running_info: bool = True,
+    acl_file: StrPath | None = None,
+    acl_address: str | None = None,
+    tls: bool = False,
+    tls_ca: StrPath | None = None,
+    tls_cert: StrPath | None = None,
+    tls_key: StrPath | None = None,
+    tls_insecure: bool = False,
+    timeout: float = 5.0,
+    parallel: int = 4,
+    deadline: float | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Snapshot:
+    """Read who owns what of a running cluster, through its name servers; nothing but reads is ever sent.
+
+    Parameters
+    ----------
+    name_server : str, optional
+        ``host:port;host:port``; by default NAMESRV_ADDR of the environment.
+    groups, topics : sequence of str
+        Patterns such as ``order*``; with patterns of topics, only groups that subscribe to such a topic are read.
+    lag, running_info : bool
+        Whether to ask how far every queue has been consumed, and every client which queues it owns.
+    acl_file : path, optional
+        File with accessKey and secretKey, as RocketMQ's tools.yml; by default RMQALLOC_ACCESS_KEY and RMQALLOC_SECRET_KEY of
+        the environment. Keys are never arguments.
+    acl_address : str, optional
+        Brokers to sign requests for, as ``HOST``, ``HOST:PORT`` or a network (``10.0.0.0/16``), several parted by ``;``. Name
+        servers, and brokers on their hosts, need not be named; with TLS that verifies, no broker needs to. What would be
+        asked of another broker with keys is in ``errors``.
+    tls, tls_insecure : bool
+        Speak TLS; every other option of it implies it. ``tls_insecure`` does not verify the server.
+    tls_ca, tls_cert, tls_key : path, optional
+        Certificates to trust; the client's own certificate and its key (PEM).
+    timeout : float
+        Seconds that an answer may take.
+    parallel : int
+        Most requests under way at one server.
+    deadline : float, optional
+        Seconds that reading everything may take; what is not read by then is missing.
+    on_progress : callable, optional
+        Called with the numbers of requests that are answered and known.
+
+    Returns
+    -------
+    Snapshot
+        Everything that could be read; what could not is in ``errors``.
+
+    Raises
+    ------
+    RemotingError, ResponseError
+        No name server answers, or it refuses.
+    FetchError
+        The name servers know no broker, or nothing could be read.
+    NoMatchError
+        Everything could be read and a pattern matches nothing.
+    OSError, ValueError
+        A file of keys or certificates cannot be read, a name server is not ``host:port``, or ``acl_address`` names no server.
+
+    Warns
+    -----
+    UserWarning
+        Keys are used without TLS that verifies servers.
+
+    Examples
+    --------
+    >>> fetch("broker-a")
+    Traceback (most recent call last):
+    rmqalloc.errors.ArgumentError: name server 'broker-a' is not host:port, such as 10.0.0.1:9876
+    """
+    servers = name_servers(name_server)
+    if tls_key and not tls_cert:
+        raise ArgumentError("tls_key is the key of a certificate; give it with tls_cert")
+    speaks_tls = tls or tls_insecure or any((tls_ca, tls_cert, tls_key))
+    context = tls_context(tls_ca, tls_cert, tls_key, not tls_insecure) if speaks_tls else None
+    named = SignedServers(servers, acl_address or "")
+    credentials = read_credentials(acl_file)
+    if credentials is not None and not is_verified(context):
+        warnings.warn(_OPEN_KEYS, stacklevel=2)
+    access = Access(context, credentials, named, timeout, per_server=parallel, deadline=deadline)
+    snapshot = take_snapshot(servers, access, Wanted(tuple(groups), tuple(topics), lag, running_info), on_progress)
+    if not snapshot.brokers:
+        raise FetchError(
+            f"{';'.join(servers)} knows no broker, so there is nothing to read: is it the name server of this cluster, and do "
+            "brokers run? One that has just started knows none until they register, within 30 s"
+        )
+    if snapshot.errors and not snapshot.topics and not snapshot.groups:
+        raise FetchError(f"nothing could be read of {';'.join(servers)}: {snapshot.errors[0].message}")
+    if not snapshot.errors:
+        check_matches(snapshot, groups, topics)
+    return snapshot
+
+
+def check_matches(snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str]) -> None:
+    """Raise `NoMatchError` if a pattern matches nothing that could be read."""
+    subscribed = {topic: topic for group in snapshot.groups for topic in group.subscriptions}
+    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
+    chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")

@@ -1,0 +1,88 @@
+"""Groups and topics by name or pattern, and what to say where nothing matches."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from rmqalloc.errors import Error
+from rmqalloc.globs import glob
+from rmqalloc.text import nearest
+
+ALL = ("*",)
+
+
+class NoMatchError(Error, ValueError):
+    """Nothing of a snapshot matches a pattern, or nothing that does can be planned."""
+
+
+class NamedTwiceError(Error, ValueError):
+    """Two groups or two topics of a snapshot have one name."""
+
+
+def none_planned(warnings: Sequence[str]) -> NoMatchError:
+    """The error that nothing is left to plan, with what was left out."""
+    return NoMatchError(f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}")
+
+
+def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
+    """Items by their names.
+
+    Raises
+    ------
+    NamedTwiceError
+        Two have one name.
+    """
+    named: dict[str, Any] = {}
+    for item in items:
+        if item.name in named:
+            raise NamedTwiceError(f"two {what} of the snapshot are named {item.name!r}; names must differ")
+        named[item.name] = item
+    return named
+
+
+def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Items whose name matches one of the patterns.
+
+    Parameters
+    ----------
+    patterns : sequence of str
+        As `fnmatch.fnmatchcase` has them.
+    items : mapping of str
+        By name.
+    what : str
+        What they are, for the error.
+
+    Raises
+    ------
+    NoMatchError
+        A pattern matches nothing, unless it is the one pattern for all.
+    """
+    if tuple(patterns) == ALL:
+        return dict(items)
+    found: set[str] = set()
+    for pattern in patterns:
+        matching = set(filter(glob(pattern), items))
+        if not matching:
+            raise NoMatchError(
+                f"no {what} matches {pattern!r}{near(pattern, items) or f'; the snapshot has {len(items):,}'}"
+            )
+        found |= matching
+    return {name: item for name, item in items.items() if name in found}
+
+
+def no_match(name: str, names: Collection[str], what: str) -> NoMatchError:
+    """The error that nothing has a name or matches a pattern."""
+    return NoMatchError(f"no {what} matches {name!r}{near(name, names) or f'; the snapshot has {len(names):,}'}")
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """The end of an error about a name that is not there: those that may be meant, or nothing.
+
+    Examples
+    --------
+    >>> near("order", ["orders", "refunds"]), near("x", ["orders"])
+    ("; near it is 'orders'", '')
+    """
+    found = nearest(name, names, 3, 0.5)
+    return f"; near it {'is' if len(found) == 1 else 'are'} {', '.join(map(repr, found))}" if found else ""

@@ -1,0 +1,44 @@
+"""Which clients sit behind a RocketMQ proxy: these share the messages of a queue, so a queue has no owner among them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+
+_GRPC_ID = re.compile(r".+@\d+@\d+@-?[0-9a-z]+", re.DOTALL)
+
+
+def is_behind_proxy(client_id: str) -> bool:
+    """Whether a client speaks gRPC to a proxy rather than to brokers, by its id.
+
+    Such clients take messages of any queue (POP), register without a table of queues and never answer running info.
+
+    Parameters
+    ----------
+    client_id : str
+
+    Notes
+    -----
+    gRPC SDKs make ids of the form ``host@pid@n@t``, n counting the clients of the process and t a time to base 36. Ids of
+    clients that speak to brokers have one ``@``, and after a second one a unit's name or STREAM in capitals. Language and
+    release say nothing: a client of any language may speak to brokers under any release.
+
+    Examples
+    --------
+    >>> is_behind_proxy("vm@17844@0@zm718bkj"), is_behind_proxy("10.0.0.1@4121#77"), is_behind_proxy("10.0.0.1@77@STREAM")
+    (True, False, False)
+    """
+    return _GRPC_ID.fullmatch(client_id) is not None
+
+
+def with_shared(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with the groups marked that have clients behind a proxy, which share queues whatever a file says."""
+
+    def marked(group: Group) -> Group:
+        is_lite = group.lite_topic is not None  # only a proxy's clients can read lite topics
+        is_shared = group.is_shared or is_lite or any(is_behind_proxy(one.client_id) for one in group.clients)
+        return group if is_shared == group.is_shared else replace(group, is_shared=True)
+
+    return replace(snapshot, groups=tuple(map(marked, snapshot.groups)))

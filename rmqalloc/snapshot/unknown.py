@@ -1,0 +1,177 @@
+"""What a snapshot does not know: what it says of itself (``unknown``), and the requests that failed while it was taken.
+
+The rule: silence is not an answer. A fact is known, known in part or unknown, and what follows from an unknown fact is unknown.
+So whoever concludes something from an absence (a group without clients, a topic without subscribers, a queue that no client
+reports) asks here first whether the absence is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot.snapshot import Group, Snapshot, SourceError, Topic
+
+KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
+"""Kinds of facts that a snapshot may lack."""
+
+_ALL = ""
+_BROKER = "broker "
+_OF_ROUTE = "route of topic "
+_OF_GROUP = re.compile(r"([A-Z_]+) ([^,]+)(?:, (.*))?", re.DOTALL)  # of one group, perhaps of one client of it
+_OF_SERVER = re.compile(r"[A-Z_]+")  # of all that a server knows
+
+_HIDES: dict[str, tuple[str, ...]] = {
+    ReadCode.GET_CONSUMER_CONNECTION_LIST.name: ("clients", "subscriptions"),
+    ReadCode.GET_CONSUMER_RUNNING_INFO.name: ("owners", "subscriptions"),
+    ReadCode.GET_CONSUME_STATS.name: ("lags",),
+    ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG.name: ("subscriptions",),
+    ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER.name: ("subscriptions", "routes"),
+    ReadCode.GET_ALL_MESSAGE_REQUEST_MODE.name: (),  # whose readers are not known by it, the reader of clusters says
+    ReadCode.GET_BROKER_CONFIG.name: (),
+    ReadCode.GET_NAMESRV_CONFIG.name: (),  # the role of a broker says itself that it is in doubt
+}
+"""Kinds of facts that a request answers: of a group if it names one, else of any."""
+
+
+class NotKnown(NamedTuple):
+    """A fact that is not known, or known only in part.
+
+    Attributes
+    ----------
+    kind : str
+        One of `KINDS`.
+    subject : str
+        The consumer group, for routes the topic, for brokers the broker; empty where any may be there that is not.
+    reason : str
+        Why it is not known.
+    is_scope : bool
+        Whether it only says what was given: that there may be more of which nothing here depends.
+    """
+
+    kind: str
+    subject: str
+    reason: str
+    is_scope: bool = False
+
+
+class Unknowns:
+    """What a snapshot does not know, by kind and subject.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+
+    Examples
+    --------
+    >>> lost = SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST orders", "timeout")
+    >>> unknown = Unknowns(Snapshot(errors=(lost,)))
+    >>> unknown.why("clients", "orders"), unknown.why("clients", "refunds")
+    ('broker b: GET_CONSUMER_CONNECTION_LIST orders: timeout', None)
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._brokers = {one.broker_name for topic in snapshot.topics for one in topic.brokers}
+        self._topics = {topic.name for topic in snapshot.topics}
+        self._errors = snapshot.errors
+        self._reasons: dict[tuple[str, str], str] = {}
+        self._silent: dict[str, list[str]] = {}
+        self.anything: str | None = None
+        """Why any fact may be missing: of a failed request that is not known, nobody can say what it would have shown."""
+        for error in snapshot.errors:
+            self._keep_error(error)
+        self._scope = dict(snapshot.unknown)
+        self._keep(snapshot.unknown, _ALL)
+        for group in snapshot.groups:
+            self._keep(group.unknown, group.name)
+        for topic in snapshot.topics:
+            self._keep(topic.unknown, topic.name)
+        for broker in snapshot.brokers:
+            if broker.is_silent:
+                self._keep({"brokers": "it does not answer"}, broker.broker_name)
+
+    def _keep(self, reasons: Mapping[str, str], subject: str) -> None:
+        for kind, reason in reasons.items():
+            self._reasons.setdefault((kind, subject), reason)
+
+    def _keep_error(self, error: SourceError) -> None:
+        reason, request = f"{error.source}: {error.request}: {error.message}", error.request
+        if request.startswith(_OF_ROUTE):
+            self._keep({"routes": reason}, request.removeprefix(_OF_ROUTE))
+            return
+        asked = _OF_GROUP.fullmatch(request)
+        name, subject = (asked[1], asked[2]) if asked else (request, _ALL)
+        if asked and asked[3] and name == ReadCode.GET_CONSUMER_RUNNING_INFO.name:
+            self._silent.setdefault(subject, []).append(asked[3])
+        if name not in _HIDES:
+            self.anything = self.anything or reason
+        self._keep(dict.fromkeys(_HIDES.get(name, ()), reason), subject)
+
+    def __iter__(self) -> Iterator[NotKnown]:
+        """All of it: what the snapshot says of itself after what failed."""
+        yield from (NotKnown(kind, subject, reason) for (kind, subject), reason in self._reasons.items())
+
+    def why(self, kind: str, subject: str) -> str | None:
+        """Why a fact of a group, topic or broker is not known, or not whole; None if it is."""
+        return self._reasons.get((kind, subject)) or self.anything
+
+    def why_more(self, kind: str) -> str | None:
+        """Why there may be groups (``subscriptions``) or topics (``routes``) that the snapshot does not have."""
+        return self._reasons.get((kind, _ALL)) or self.anything
+
+    def scope(self) -> Iterator[NotKnown]:
+        """What of the cluster the snapshot leaves out, as it says itself."""
+        yield from (NotKnown(kind, _ALL, reason, True) for kind, reason in self._scope.items())
+
+    def hides_group(self, name: str) -> bool:
+        """Whether a group that the snapshot does not have may be there all the same."""
+        return bool(self.why_more("subscriptions") or self.why("clients", name))
+
+    def hides_clients(self, group: str) -> bool:
+        """Whether a group may have more clients."""
+        return self.why("clients", group) is not None
+
+    def hides_topic(self, name: str) -> bool:
+        """Whether there may be such a topic, or more brokers of it, though the snapshot does not have it."""
+        return bool(self.why("routes", name) or (name not in self._topics and self.why_more("routes")))
+
+    def silent_clients(self, group: str) -> tuple[str, ...]:
+        """Client ids of a group that were asked what they own and did not answer."""
+        return tuple(self._silent.get(group, ()))
+
+    # --- The requests themselves ---
+
+    def touching(self, group: Group, topics: Iterable[Topic]) -> list[str]:
+        """What is not known that concerns a group, given the topics that it reads: kinds of facts with the reason, and requests
+        that failed; those that name nothing known concern all groups.
+        """
+        stated = [f"{kind}: {reason}" for kind, reason in group.unknown.items()]
+        if not self._errors:
+            return stated
+        found: dict[tuple[str, str], list[str]] = {}
+        for one in self._errors:
+            found.setdefault(self._touched(one), []).append(f"{one.request} of {one.source}: {one.message}")
+        return [*stated, *(text for key in dict.fromkeys(_keys(group, topics)) for text in found.get(key, ()))]
+
+    def _touched(self, error: SourceError) -> tuple[str, str]:
+        """What a request is about: a topic, a group, a broker, or everything."""
+        if error.request.startswith(_OF_ROUTE):
+            return "topic", error.request.removeprefix(_OF_ROUTE)
+        if asked := _OF_GROUP.fullmatch(error.request):
+            return "group", asked[2]
+        name = error.source.removeprefix(_BROKER)
+        if _OF_SERVER.fullmatch(error.request) and name in self._brokers:
+            return "broker", name
+        return "all", ""
+
+
+def _keys(group: Group, topics: Iterable[Topic]) -> Iterator[tuple[str, str]]:
+    yield "group", group.name
+    for name in group.subscriptions:
+        yield "topic", name
+    for topic in topics:
+        for broker in topic.brokers:
+            yield "broker", broker.broker_name
+    yield "all", ""

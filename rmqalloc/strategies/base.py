@@ -1,0 +1,492 @@
+"""What every strategy is: RocketMQ's face for one client, and the faces for a whole group and a whole fleet."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.fleet import Fleet, FleetError, UnitError
+from rmqalloc.fleet.columns import Offsets, list_positions
+from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.fleet.groups import check_client_ids
+from rmqalloc.fleet.positions import position as checked_position
+from rmqalloc.fleet.unit_errors import check_on_error
+from rmqalloc.model import Assignment, Queue, SharedAssignment, joined, queue_fields
+from rmqalloc.strategies._checked_arrays import check_counts, check_out
+from rmqalloc.strategies._parallel import n_threads
+from rmqalloc.strategies._parts import Parts
+from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies.formula import NUMPY, Formula
+from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
+from rmqalloc.strategies.parameters import Parameter
+
+Owners = NDArray[np.int32]
+DecidedBy = Literal["counts", "positions", "positions in rooms", "ids", "anything"]
+
+_LISTS = (tuple, list)
+
+NO_CURRENT = "currentCID is empty"
+NO_QUEUES = "mqAll is null or mqAll empty"
+NO_CLIENTS = "cidAll is null or cidAll empty"
+
+
+class Strategy(ABC):
+    """A rule that splits message queues among the clients of a consumer group.
+
+    A strategy holds its parameters and no state. Subclasses write one hook, `_owners`. Strategies do not sort: RocketMQ's
+    rebalance sorts queues and clients before it asks, and so does the caller here (`sort_queues`, `sort_client_ids`,
+    ``sort=True``, `Fleet.sorted`).
+
+    What else the product has to know of a strategy is declared by its class, so that no other room asks for its name. All
+    defaults are safe: they promise nothing.
+
+    Attributes
+    ----------
+    decided_by : str
+        What decides the owners of a unit whose client ids are distinct and not empty. "counts": the numbers of queues and
+        clients (then there is a `formula`). "positions": the queues and the number of clients, not their ids. "positions in
+        rooms": the same for every machine room by itself (see `by_room`). "ids": for each queue the ids of the clients, so
+        that if a client leaves, its queues move and no others. "anything": more than that.
+    formula : Formula or None
+        The owner of a queue by counts alone.
+    virtual_nodes : int or None
+        Points per client on the ring, None without a ring.
+    has_shared_points : bool
+        Whether owners follow from `hash_ids` and ``md5_queues`` alone, so that a caller may keep
+        these hashes from call to call.
+    weighs_repeats : bool
+        Whether an id that is there twice gets more than it would once, so that more than its queues move if one leaves.
+    is_listed : bool
+        Whether somebody wrote down by client id what each client gets.
+    is_shared : bool
+        Whether a queue may go to several clients, so that no vector of owners says what the strategy does.
+    reads_topic, reads_rooms : bool
+        Whether it reads the topic of queues, the machine rooms of brokers and clients.
+    parameters : tuple of Parameter
+        What the constructor takes.
+    guesses : tuple of mapping
+        Parameters to try, likeliest first, where the strategy of a group has to be found out.
+    weighed : tuple of mapping
+        Parameters with which it is weighed against the strategy that a group has.
+    reads_slots : bool
+        Whether it reads slot numbers in client ids.
+    is_server_side : bool
+        Whether RocketMQ's brokers can divide by it.
+    names_inner : bool
+        Whether its name goes on with a dash and the name of the strategy inside it.
+    default_inner : str or None
+        Name of the strategy inside it where none is given.
+    dialect : str
+        Whose client computes it so: "java", or "go" of what client-go computes otherwise under the same name.
+    """
+
+    decided_by: DecidedBy = "anything"
+    formula: ClassVar[Formula | None] = None
+    virtual_nodes: int | None = None
+    has_shared_points: bool = False
+    weighs_repeats: bool = False
+    is_listed: bool = False
+    is_shared: bool = False
+    reads_topic: bool = True
+    reads_rooms: bool = False
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    guesses: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    weighed: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    reads_slots: ClassVar[bool] = False
+    is_server_side: ClassVar[bool] = False
+    names_inner: ClassVar[bool] = False
+    default_inner: ClassVar[str | None] = None
+    dialect: ClassVar[str] = "java"
+
+    _takes_empty = (
+        False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues to nobody
+    )
+
+    @abstractmethod
+    def get_name(self) -> str:
+        """Java's ``getName()`` text."""
+
+    @abstractmethod
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        """Write the owner of every queue of every unit; each unit has at least one queue and one client, or none is asked."""
+
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any] | None:
+        """Queues of one client, as RocketMQ's own interface answers.
+
+        Parameters
+        ----------
+        consumer_group : str
+            Not read by any strategy.
+        current_cid : str
+            Client id of the client that asks.
+        mq_all : sequence of queues
+            Queues in Java's order: objects with ``topic``, ``broker_name``/``brokerName`` and ``queue_id``/``queueId``,
+            mappings, or 3-tuples.
+        cid_all : sequence of str
+            Client ids in Java's order, repeats kept.
+
+        Returns
+        -------
+        list
+            The caller's own queue objects, in the order Java returns them; empty if ``current_cid`` is not in ``cid_all``.
+            Of CONFIG, the queues of its list, or None without one.
+
+        Raises
+        ------
+        ValueError
+            Where Java raises ``IllegalArgumentException``, with its text.
+        TypeError
+            Where Java raises ``NullPointerException``, or where an argument is of the wrong type.
+
+        Notes
+        -----
+        ``AllocateMessageQueueStrategy.allocate`` of ``org.apache.rocketmq.client.consumer``.
+        """
+        mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
+        position = position_of(current_cid, mq_all, cid_all)
+        if position < 0:
+            return []
+        check_client_ids(cid_all)
+        owners = self._group_owners(mq_all, cid_all).tolist()
+        return [queue for queue, owner in zip(mq_all, owners, strict=True) if owner == position]
+
+    def assign(
+        self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> Assignment[Any] | SharedAssignment[Any]:
+        """Owners of all queues of one group.
+
+        Parameters
+        ----------
+        mq_all, cid_all
+            As for `allocate`.
+        sort : bool
+            Sort both in Java's order first; the result then speaks of the sorted lists.
+
+        Returns
+        -------
+        Assignment
+            ``owners[i]`` is the first position in ``cid_all`` of the client that owns queue ``i``, -1 where nobody does.
+
+        Raises
+        ------
+        ValueError
+            A list is empty.
+        TypeError
+            A client id is null or not a string; a queue lacks a field.
+        """
+        if sort:
+            mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
+        else:
+            mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
+        check_lists(mq_all, cid_all)
+        check_client_ids(cid_all)
+        return Assignment(self._group_owners(mq_all, cid_all), mq_all, cid_all)
+
+    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
+        fleet = group_fleet(mq_all, cid_all)
+        out = np.empty(len(mq_all), np.int32)
+        self._owners(fleet, out)
+        return out
+
+    def assign_fleet(
+        self,
+        fleet: Fleet,
+        out: Owners | None = None,
+        on_error: Literal["raise", "report"] = "raise",
+        threads: int | None = None,
+    ) -> Owners:
+        """Owners of all queues of all units of a fleet.
+
+        Parameters
+        ----------
+        fleet : Fleet
+            Sorted by the caller (`Fleet.sorted`).
+        out : ndarray of int32, shape (fleet.queue_offsets[-1],), optional
+            Written and returned; reuse it, for fresh memory costs more than the work. It must overlap no array of the fleet.
+        on_error : {"raise", "report"}
+            With "report", the units of `fleet_errors` are left unowned (-1) and all others are assigned.
+        threads : int, optional
+            Threads to work on; by default what the environment variable RMQALLOC_THREADS says, else one. Every answer is
+            the same whatever their number.
+
+        Returns
+        -------
+        ndarray of int32
+            Unit ``u`` has entries ``fleet.queue_offsets[u]`` to ``fleet.queue_offsets[u + 1]``: first positions in its
+            client list, -1 where nobody owns the queue.
+
+        Raises
+        ------
+        FleetError
+            A unit cannot be assigned and ``on_error`` is "raise".
+        ValueError, TypeError
+            ``out`` does not fit, or ``threads`` is not a number above zero.
+        """
+        check_on_error(on_error)
+        threads = n_threads(threads)
+        out = fresh_owners(fleet) if out is None else check_out(out, fleet)
+        fleet = self._prepared(fleet)
+        errors = self._errors(fleet)
+        if not errors:
+            if out.size:
+                self._owners(fleet, out, threads)
+            return out
+        if on_error == "raise":
+            raise FleetError(errors, fleet.n_units)
+        n_queues, n_clients, bad = fleet.n_queues, fleet.n_clients, [error.position for error in errors]
+        if self._takes_empty and not any(n_queues[unit] and n_clients[unit] for unit in bad):
+            if out.size:
+                self._owners(fleet, out, threads)
+        else:
+            self._owners_but(bad, fleet, out, threads)
+        return out
+
+    def _owners_but(self, bad: list[int], fleet: Fleet, out: Owners, threads: int) -> None:
+        """Owners of all units but the bad ones, whose queues are left to nobody."""
+        good = np.ones(fleet.n_units, bool)
+        good[bad] = False
+        part = units_alone(fleet, np.flatnonzero(good))
+        out.fill(-1)
+        if part.queue_offsets[-1]:
+            owners = fresh_owners(part)
+            self._owners(part, owners, threads)
+            out[np.repeat(good, fleet.n_queues)] = owners
+
+    def fleet_errors(self, fleet: Fleet) -> list[UnitError]:
+        """Units this strategy cannot assign, by position: malformed ones and those Java refuses."""
+        return self._errors(self._prepared(fleet))
+
+    def _prepared(self, fleet: Fleet) -> Fleet:
+        """The fleet with what this strategy has to ask its caller for, asked once."""
+        return fleet
+
+    def _errors(self, fleet: Fleet) -> list[UnitError]:
+        reasons: dict[int, str] = {}
+        if fleet.errors:
+            reasons.update((error.position, error.reason) for error in fleet.errors)
+        if fleet.empty_units.size:
+            for unit in fleet.empty_units.tolist():
+                reasons.setdefault(unit, NO_CLIENTS if fleet.n_queues[unit] else NO_QUEUES)
+        self._find_errors(fleet, reasons)
+        if not reasons:  # nearly always; a fleet of one unit is asked in a few microseconds
+            return []
+        return [UnitError(u, fleet.consumer_group(u), fleet.topic(u), reasons[u]) for u in sorted(reasons)]
+
+    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:  # noqa: B027 (most strategies add none)
+        """Add units that this strategy in particular refuses."""
+
+    def owner_of(self, queues: Queues, client_ids: Sequence[str], position: int) -> int:
+        """Position of the client that owns one queue, -1 for none; errors as `assign`, and of the position as `explain`."""
+        position = checked_position(position, len(queues), "queue")
+        assigned = self.assign(queues, client_ids)
+        if not isinstance(assigned, Assignment):
+            raise ArgumentTypeError(f"{self.get_name()} may give a queue to several clients, so it has no single owner")
+        return int(assigned.owners[position])
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """Why a queue has its owner.
+
+        Parameters
+        ----------
+        queues : sequence of MessageQueue
+            All of them, in Java's order.
+        client_ids : sequence of str
+            In Java's order, one at least.
+        position : int
+            Of the queue among all; a negative one counts from the end.
+
+        Returns
+        -------
+        Reasons
+            Empty if the strategy gives none.
+
+        Raises
+        ------
+        IndexError, TypeError
+            There is no queue at that position, or it is not an integer.
+        """
+        return self._explain(queues, client_ids, checked_position(position, len(queues), "queue"))
+
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """The reasons; the position is one of a queue, from 0 on."""
+        return Reasons()
+
+    def owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
+        """Owners of units of distinct client ids from numbers alone, by the `formula`.
+
+        Parameters
+        ----------
+        queue_offsets : ndarray of int64, shape (n_units + 1,)
+            Where each unit's queues begin in ``out``; from 0 to ``out.size``.
+        n_clients : ndarray of int32, shape (n_units,)
+            One at least where there are queues.
+        out : ndarray of int32
+            Written.
+
+        Raises
+        ------
+        TypeError
+            One is not an array of its type.
+        ValueError
+            They do not fit each other, or one is not contiguous, aligned or, of ``out``, writeable.
+        """
+        check_counts(queue_offsets, n_clients, out)
+        self._owners_by_count(queue_offsets, n_clients, out)
+
+    def _owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
+        """`owners_by_count` of what was checked."""
+        assert self.formula is not None, f"{self.get_name()} reads names"
+        sizes = np.diff(queue_offsets)
+        clients = np.repeat(n_clients, sizes)
+        out[:] = self.formula.owner(NUMPY, list_positions(queue_offsets), np.repeat(sizes, sizes), clients)
+
+    def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:
+        """The same strategy with another number of points per client on its ring; itself if it has none."""
+        return self
+
+    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
+        """The same strategy with the machine rooms of brokers and clients by name; itself if it reads none."""
+        return self
+
+    def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
+        """A fleet as units of one machine room each, and what divides these; for what is decided by positions in rooms."""
+        raise ArgumentTypeError(f"strategy {self.get_name()} does not divide by machine room")
+
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # the checker's own
+
+    Inner = TypeVar("Inner", bound=Strategy, default=Strategy, covariant=True)
+else:
+    from typing import TypeVar
+
+    Inner = TypeVar("Inner", bound=Strategy, covariant=True)  # of a strategy over another one
+
+
+class ExclusiveStrategy(Strategy):
+    """A strategy by which every queue has one owner at most, and clients get none but the caller's queues."""
+
+    if TYPE_CHECKING:  # the methods of `Strategy`, in narrower types
+
+        def allocate(
+            self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
+        ) -> list[Queue]:
+            """Queues of one client; see `Strategy.allocate`."""
+
+        def assign(self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False) -> Assignment[Queue]:
+            """Owners of all queues of one group; see `Strategy.assign`."""
+
+
+class SharingStrategy(Strategy):
+    """A strategy that may give a queue to several clients, so that no vector of owners can say what it does."""
+
+    is_shared = True
+
+    _instead: str  # what to use, after the reason
+
+    def assign_fleet(
+        self,
+        fleet: Fleet,
+        out: Owners | None = None,
+        on_error: Literal["raise", "report"] = "raise",
+        threads: int | None = None,
+    ) -> NoReturn:
+        """Refused: a queue may go to several clients.
+
+        Raises
+        ------
+        TypeError
+            Always; the message says what to use.
+        """
+        raise ArgumentTypeError(self._instead)
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        self.assign_fleet(fleet, out)
+
+
+class WrappingStrategy(Strategy, Generic[Inner]):
+    """A strategy over another one: what is known of the inner strategy is known of it, as far as it holds."""
+
+    def __init__(self, inner: Inner) -> None:
+        self.inner = inner
+        self.virtual_nodes, self.is_listed = inner.virtual_nodes, inner.is_listed
+        self.is_shared = self.is_shared or inner.is_shared
+        self.reads_rooms = self.reads_rooms or inner.reads_rooms
+
+    @abstractmethod
+    def _over(self, inner: Strategy) -> Strategy:
+        """The same over another strategy."""
+
+    def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:
+        """The same over the inner strategy with other virtual nodes."""
+        return self._over(self.inner.with_virtual_nodes(virtual_nodes))
+
+    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
+        """The same over the inner strategy with its machine rooms."""
+        return self._over(self.inner.with_rooms(broker_room, client_room))
+
+
+def fresh_owners(fleet: Fleet) -> Owners:
+    """An owners vector for a fleet, not yet written."""
+    return np.empty(int(fleet.queue_offsets[-1]), np.int32)
+
+
+def as_of_now(items: Any) -> Any:
+    """A list as it is at this moment, which no other thread can change any more; anything else as it is."""
+    return items.copy() if isinstance(items, list) else items
+
+
+def check_lists(mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> None:
+    """Java's checks of the two lists, in its order, with its texts."""
+    _check_sequences(mq_all, cid_all)
+    if not mq_all:
+        raise ArgumentError(NO_QUEUES)
+    if not cid_all:
+        raise ArgumentError(NO_CLIENTS)
+
+
+def _check_sequences(mq_all: Any, cid_all: Any) -> None:
+    """Refuse arrays, sets and whatever else is not read by position as a list is."""
+    if type(mq_all) in _LISTS and type(cid_all) in _LISTS:
+        return
+    for name, given in (("mq_all", mq_all), ("cid_all", cid_all)):
+        if given is not None and not hasattr(given, "index"):
+            raise ArgumentTypeError(f"{name} must be a sequence, such as a list, got {type(given).__name__}")
+
+
+def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> int:
+    """First place of a client, -1 if it is not there, after the checks all strategies begin with.
+
+    ``AbstractAllocateMessageQueueStrategy.check`` and ``List.indexOf``.
+    """
+    _check_sequences(mq_all, cid_all)
+    if not current_cid:
+        raise ArgumentError(NO_CURRENT)
+    if not mq_all:
+        raise ArgumentError(NO_QUEUES)
+    if not cid_all:
+        raise ArgumentError(NO_CLIENTS)
+    if current_cid.isascii():
+        try:
+            return cid_all.index(current_cid)
+        except ValueError:
+            return -1
+    # Two Python strings may be one to Java: a character above U+FFFF and its two surrogate halves.
+    same = [client_id is not None and joined(client_id) == joined(current_cid) for client_id in cid_all]
+    return same.index(True) if True in same else -1
+
+
+def group_fleet(mq_all: Sequence[Any], cid_all: Sequence[str]) -> Fleet:
+    """One group as a fleet of one unit; a null topic or broker name reads ``null``, as in Java's text of a queue."""
+    named = [
+        ("null" if topic is None else topic, "null" if broker_name is None else broker_name, queue_id)
+        for topic, broker_name, queue_id in map(queue_fields, mq_all)
+    ]
+    return Fleet.from_groups([("", named[0][0], named, cid_all)])

@@ -1,0 +1,333 @@
+"""Strategies by name and parameters, as tables, scenarios, files and command lines give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.fleet import Fleet
+from rmqalloc.strategies import STRATEGIES, ConfigByClient, Strategy, strategy
+from rmqalloc.strategies._names import chain, divided, registered, split
+from rmqalloc.strategies.dialects import DIALECTS, JAVA
+from rmqalloc.strategies.parameters import Parameter
+from rmqalloc.strategies.spelled import refuse_name, spelled
+from rmqalloc.text import did_you_mean
+
+NEARBY = "MACHINE_ROOM_NEARBY"
+"""RocketMQ's strategy by machine rooms."""
+
+_NO_UNITS = Fleet.from_groups([])
+
+
+def rule(name: str, /, **params: Any) -> Strategy:
+    """A strategy that gives every queue one owner, by RocketMQ's name for it.
+
+    Parameters
+    ----------
+    name : str
+        As `rmqalloc.strategy` takes it. Of a strategy over another one, such as ``MACHINE_ROOM_NEARBY-AVG``, the inner one gets
+        the parameters that the outer one does not take; machine rooms come from the table.
+    **params
+        As `rmqalloc.strategy` takes them, with ``dialect``; but for ``CONFIG`` ``message_queues`` maps client ids to lists of
+        queues.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `rmqalloc.strategy`, or the strategy gives a queue to several clients (POP, CONFIG with one list for all, CONFIG
+        inside of another strategy).
+
+    Examples
+    --------
+    >>> rule("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", virtual_nodes=100).get_name()
+    'MACHINE_ROOM_NEARBY-CONSISTENT_HASH'
+    """
+    refuse_name(params)
+    if "dialect" in params:
+        name, params = in_dialect(name, params)
+    outer, inner = split(name, STRATEGIES) if isinstance(name, str) else ("", None)
+    if inner is not None:
+        return _over(name, outer, inner, params)
+    lists = params.get("message_queues")
+    if name == "CONFIG" and lists and isinstance(lists, Mapping) and len(params) == 1:
+        return ConfigByClient(lists)
+    if class_of(outer).names_inner and class_of(outer).default_inner is None and "inner" not in params:
+        raise ArgumentTypeError(f"strategy {name} needs an inner strategy: write {name}-AVG, for example")
+    made = strategy(name, **params)
+    if name == "CONFIG" and not lists:
+        raise ArgumentTypeError(
+            "the lists of CONFIG are not known: give message_queues, a list of queues for every client id"
+        )
+    if not made.reads_rooms:  # else its rooms are in the table that is to come
+        made.assign_fleet(_NO_UNITS)
+    return made
+
+
+def in_dialect(name: str, params: Mapping[str, Any], dialect: str | None = None) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of what a client of a dialect computes under a name.
+
+    Parameters
+    ----------
+    name : str
+        As `rule` takes it.
+    params : mapping
+        As `rule` takes them.
+    dialect : str, optional
+        By default what the parameters say.
+
+    Returns
+    -------
+    tuple of str and dict
+        The dialect is among the parameters where it makes a difference, and where the client has no such strategy.
+
+    Examples
+    --------
+    >>> in_dialect("CONSISTENT_HASH", {"virtual_nodes": 20}, "go")
+    ('CONSISTENT_HASH', {'virtual_nodes': 20, 'dialect': 'go'})
+    >>> in_dialect("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", {"virtual_nodes": 20}, "go"), in_dialect("AVG", {"dialect": "cpp"})
+    (('AVG', {}), ('AVG', {}))
+    """
+    plain = {key: value for key, value in params.items() if key != "dialect"}
+    dialect = dialect or params.get("dialect", JAVA)
+    if dialect == JAVA or not isinstance(name, str) or outer_name(name) not in STRATEGIES:
+        return name, plain
+    known = DIALECTS.get(dialect) if isinstance(dialect, str) else None
+    made = None if known is None else known.made.get(outer_name(name))
+    if made is not None and made is class_of(name):
+        return name, plain
+    same = [one for one, java in STRATEGIES.items() if java is made]
+    return (same[0], {}) if same else (name, {**plain, "dialect": dialect})
+
+
+def _over(name: str, outer: str, inner: str, params: Mapping[str, Any]) -> Strategy:
+    """A strategy over another one, given the whole name and its two parts."""
+    if class_of(inner).is_listed:
+        each = "machine room" if class_of(outer).reads_rooms else "part that it divides"
+        raise ArgumentTypeError(f"{name} gives a client its whole list once for every {each}; name {inner} itself")
+    own, others = divided(STRATEGIES[outer], params)
+    resolvers = {one.name for one in class_of(outer).parameters if one.kind == "resolver"}
+    others |= {one: own.pop(one) for one in resolvers & own.keys()}  # refused there: rooms come from the table
+    return strategy(outer, inner=rule(inner, **others), **own)
+
+
+def class_of(name: str) -> type[Strategy]:
+    """The class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the outer strategy; `Strategy` itself if there is none.
+
+    Examples
+    --------
+    >>> class_of("MACHINE_ROOM_NEARBY-AVG").__name__, class_of("OTHER").__name__
+    ('MachineRoomNearby', 'Strategy')
+    """
+    return STRATEGIES.get(split(name, STRATEGIES)[0], Strategy)
+
+
+def inner_class_of(name: str) -> type[Strategy]:
+    """The class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the innermost one; `Strategy` itself if there is none."""
+    *_, innermost = chain(name, STRATEGIES)
+    return class_of(innermost)
+
+
+def reads_rooms(name: str) -> bool:
+    """Whether a strategy or one inside it reads machine rooms.
+
+    Examples
+    --------
+    >>> [reads_rooms(name) for name in ("MACHINE_ROOM_NEARBY-AVG", "ROTATED-MACHINE_ROOM_NEARBY-AVG", "ROTATED-AVG")]
+    [True, True, False]
+    """
+    return any(STRATEGIES.get(one, Strategy).reads_rooms for one in chain(name, STRATEGIES))
+
+
+def outer_name(name: str) -> str:
+    """A name without that of the strategy inside, as it is registered if it is.
+
+    Examples
+    --------
+    >>> outer_name("MACHINE_ROOM_NEARBY-AVG"), outer_name("AVG"), outer_name("ROTATED-AVG")
+    ('MACHINE_ROOM_NEARBY', 'AVG', 'ROTATED/1')
+    """
+    return split(name, STRATEGIES)[0]
+
+
+def full_name(name: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A strategy's name with versions and those of the strategies inside it, and its parameters without these.
+
+    Examples
+    --------
+    >>> full_name("MACHINE_ROOM_NEARBY", {"inner": "AVG"}), full_name("ROTATED", {})
+    (('MACHINE_ROOM_NEARBY-AVG', {}), ('ROTATED/1-AVG', {}))
+    """
+    if isinstance(params.get("inner"), str) and class_of(name).names_inner and split(name, STRATEGIES)[1] is None:
+        name = f"{name}-{params.pop('inner')}"
+    return "-".join(chain(name, STRATEGIES)), params
+
+
+def is_same(reported: str, name: str) -> bool:
+    """Whether a client that reports a strategy may use another one: the strategy inside is not always reported.
+
+    Examples
+    --------
+    >>> is_same("MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-AVG"), is_same("ROTATED-AVG", "ROTATED/1-AVG")
+    (True, True)
+    """
+    outer, inner = split(reported, STRATEGIES)
+    return outer == outer_name(name) if inner is None else full_name(reported, {})[0] == full_name(name, {})[0]
+
+
+def lacks_inner(name: str) -> bool:
+    """Whether a name leaves open which strategy is inside.
+
+    Examples
+    --------
+    >>> [lacks_inner(name) for name in ("MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-AVG", "ROTATED")]
+    [True, False, False]
+    """
+    return inner_class_of(name).names_inner
+
+
+def parameters_of(name: str) -> dict[str, Parameter]:
+    """Parameters of a strategy and of those inside it.
+
+    Examples
+    --------
+    >>> list(parameters_of("CONSISTENT_HASH"))
+    ['virtual_nodes', 'hash_function']
+    """
+    return {one.name: one for part in chain(name, STRATEGIES) for one in class_of(part).parameters}
+
+
+def server_side() -> tuple[str, ...]:
+    """Strategies that a broker can divide by; all else it answers with "keep what you have".
+
+    Examples
+    --------
+    >>> server_side()
+    ('AVG', 'AVG_BY_CIRCLE')
+    """
+    return tuple(name for name, made in STRATEGIES.items() if made.is_server_side)
+
+
+# --- Command lines ---
+
+
+def plain_strategies(rooms: bool = False) -> tuple[str, ...]:
+    """Strategies that a text can describe; the others need lists or code.
+
+    Parameters
+    ----------
+    rooms : bool
+        Also those that read machine rooms, which something else must know.
+
+    Examples
+    --------
+    >>> plain_strategies()[:4]
+    ('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH', 'MACHINE_ROOM')
+    >>> set(plain_strategies(rooms=True)) - set(plain_strategies()) == {"MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY_POOLED/1"}
+    True
+    """
+    return tuple(
+        name
+        for name, made in STRATEGIES.items()
+        if (rooms or not made.reads_rooms)
+        and all(p.is_spelled or (made.names_inner and p.kind == "strategy") for p in made.parameters if p.is_needed)
+    )
+
+
+def is_plain(name: str, rooms: bool = False) -> bool:
+    """Whether a text describes a strategy and all that is inside it; what it says of parameters is not looked at.
+
+    Examples
+    --------
+    >>> [is_plain(one) for one in ("ROTATED-CONSISTENT_HASH", "CANARY(share=1)", "MACHINE_ROOM_NEARBY-AVG", "BEST")]
+    [True, True, False, False]
+    """
+    return set(chain(name.partition("(")[0], STRATEGIES)) <= set(plain_strategies(rooms))
+
+
+def plain_parameters() -> Iterator[tuple[str, Parameter]]:
+    """Parameters of these that flags can give, each with the names of the strategies that take it."""
+    takers: dict[str, list[str]] = {}
+    first: dict[str, Parameter] = {}
+    for name in plain_strategies():
+        for one in STRATEGIES[name].parameters:
+            if one.is_plain:
+                takers.setdefault(one.name, []).append(name)
+                first.setdefault(one.name, one)
+    yield from ((" and ".join(takers[name]), one) for name, one in first.items())
+
+
+def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters for `rmqalloc.strategy` from the options of a command line.
+
+    Parameters
+    ----------
+    strategy : str
+        RocketMQ's name of the strategy, perhaps with parameters, which are not repeated in the result.
+    given : mapping
+        Values by parameter, None where an option is not given; of names a text with commas between them.
+
+    Raises
+    ------
+    ValueError
+        An option does not belong to the strategy, one that it needs is missing, or the text of the strategy is wrong.
+
+    Examples
+    --------
+    >>> from_flags("CONSISTENT_HASH", {"virtual_nodes": 160, "machine_rooms": None})
+    {'virtual_nodes': 160}
+    """
+    params: dict[str, Any] = {}
+    name, said = spelled(strategy)
+    taken = parameters_of(name)
+    for names, parameter in plain_parameters():
+        value, own = given.get(parameter.name), taken.get(parameter.name)
+        is_given = value is not None or parameter.name in said
+        if (own or parameter).is_needed and is_given != (own is not None):
+            raise ArgumentError(f"{parameter.flag} is for {names}, which needs it; the strategy is {strategy}")
+        if value is not None and own is None:
+            raise ArgumentError(f"{parameter.flag} is for {names}, the strategy is {strategy}")
+        if value is not None:
+            params[parameter.name] = set(value.split(",")) if parameter.kind == "names" else value
+    return params
+
+
+def from_label(label: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of a strategy from a short text; whether they fit `rule` is not checked.
+
+    Parameters
+    ----------
+    label : str
+        ``NAME``, ``NAME:NUMBER`` or ``NAME:TEXT+TEXT``, for the strategy's last parameter that a flag could give; or
+        ``NAME(PARAMETER=VALUE,...)``, as `rmqalloc.strategies.spelled` has it.
+
+    Raises
+    ------
+    ValueError
+        It is none of these.
+
+    Examples
+    --------
+    >>> from_label("CONSISTENT_HASH:160"), from_label("MACHINE_ROOM:hz+sh")
+    (('CONSISTENT_HASH', {'virtual_nodes': 160}), ('MACHINE_ROOM', {'machine_rooms': ['hz', 'sh']}))
+    """
+    name, colon, given = label.partition(":")
+    if "(" in name:
+        return spelled(label)
+    known = {
+        one: plain[-1] for one in plain_strategies() if (plain := [p for p in class_of(one).parameters if p.is_plain])
+    }
+    *_, innermost = chain(name, STRATEGIES)
+    of_outer, of_inner = known.get(registered(name, STRATEGIES) or name), known.get(innermost)
+    if colon and of_inner is not None and of_inner.kind == "count":
+        if not (given.isascii() and given.isdigit() and len(given) < 10):
+            raise ArgumentError(f"{label!r} is not NAME:N, such as {innermost}:160")
+        return name, {of_inner.name: int(given)}
+    if given and of_outer is not None:
+        return name, {of_outer.name: given.split("+")}
+    if colon or (of_outer is not None and of_outer.is_needed):
+        forms = [f"{one}:{p.metavar}" + f"+{p.metavar}" * (p.kind == "names") for one, p in known.items()]
+        meant = did_you_mean(name, plain_strategies()) if registered(name, STRATEGIES) not in plain_strategies() else ""
+        forms.append("NAME(PARAMETER=VALUE,...)")
+        raise ArgumentError(f"{label!r} is neither NAME, nor {', nor '.join(forms)}{meant}")
+    return name, {}

@@ -1,0 +1,120 @@
+"""What clients that are not Java's compute under the names of RocketMQ's strategies.
+
+Where a client of another language computes what Java's does, the class is the same. The Rust client, and every client that
+speaks gRPC, allocates nothing: brokers do that for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
+from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
+from rmqalloc.strategies._ordinal import Ordinal
+from rmqalloc.strategies._stable import Stable
+from rmqalloc.strategies.base import Strategy
+from rmqalloc.strategies.config import Config
+from rmqalloc.text import did_you_mean
+
+JAVA = "java"
+
+
+class Dialect(NamedTuple):
+    """A client that allocates by rules of its own.
+
+    Attributes
+    ----------
+    client : str
+        As messages name it.
+    label : str
+        What stands before the name of a strategy to say that it is this client's.
+    languages : tuple of str
+        As brokers name the language of its clients.
+    made : mapping of str to type
+        Its strategies, by RocketMQ's name for them.
+    only : str or None
+        Its strategy if it has just one, which it computes whatever the others of its group do.
+    differs : mapping of str to str
+        What it does otherwise under a name.
+    """
+
+    client: str
+    label: str
+    languages: tuple[str, ...]
+    made: Mapping[str, type[Strategy]]
+    only: str | None = None
+    differs: Mapping[str, str] = {}
+
+    def class_of(self, name: str) -> type[Strategy]:
+        """The class of a name.
+
+        Raises
+        ------
+        ValueError
+            The client has no such strategy.
+        """
+        if name not in self.made:
+            raise ArgumentError(self.lacks(name))
+        return self.made[name]
+
+    def lacks(self, name: str) -> str:
+        """That it has no strategy of this name."""
+        has = f"it divides by {self.only} alone" if self.only else f"it has {', '.join(self.made)}"
+        return f"{self.client} has no {name}: {has}"
+
+
+DIALECTS: dict[str, Dialect] = {
+    "go": Dialect(
+        "client-go",
+        "Go's",
+        ("GO",),
+        {
+            "AVG": Averagely,
+            "AVG_BY_CIRCLE": AveragelyByCircle,
+            "CONSISTENT_HASH": GoConsistentHash,
+            "CONFIG": Config,
+            "MACHINE_ROOM": GoMachineRoom,
+            "MACHINE_ROOM_NEARBY": Averagely,
+            "ORDINAL/1": Ordinal,
+            "STABLE/1": Stable,
+        },
+        differs={
+            "CONSISTENT_HASH": "Go's CONSISTENT_HASH is another ring than Java's (CRC-32, no MD5)",
+            "MACHINE_ROOM": "Go's AllocateByMachineRoom takes blocks of all queues, not of its rooms'",
+            "MACHINE_ROOM_NEARBY": "Go's AllocateByMachineNearby computes AVG",
+        },
+    ),
+    # Python's client of the remoting protocol is a shell around the library of C++.
+    "cpp": Dialect("the C++ client", "C++'s", ("CPP", "PYTHON"), {"AVG": Averagely}, only="AVG"),
+}
+
+_OF_LANGUAGE = {language: name for name, dialect in DIALECTS.items() for language in dialect.languages}
+
+
+def dialect_of(language: str | None) -> str | None:
+    """The dialect of clients of a language, as brokers name it; None if that is not known.
+
+    Examples
+    --------
+    >>> dialect_of("JAVA"), dialect_of("GO"), dialect_of("PYTHON"), dialect_of("RUST"), dialect_of(None)
+    ('java', 'go', 'cpp', None, None)
+    """
+    return JAVA if language == "JAVA" else _OF_LANGUAGE.get(language or "")
+
+
+def dialect_named(name: str) -> Dialect:
+    """A dialect other than Java's.
+
+    Raises
+    ------
+    ValueError
+        There is no such dialect.
+    """
+    found = DIALECTS.get(name) if isinstance(name, str) else None
+    if found is None:
+        known = [JAVA, *DIALECTS]
+        meant = did_you_mean(name, known) if isinstance(name, str) else ""
+        raise ArgumentError(f"unknown dialect {name!r}; known are {', '.join(known)}{meant}")
+    return found

@@ -1,0 +1,81 @@
+"""How long queues may have no owner while clients follow a change."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from rmqalloc.documents.fields import FieldError, Text
+from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.text import counted
+
+_SECONDS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(?:@(worst|p99))?")
+
+
+class SecondsBound(NamedTuple):
+    """The longest time that a queue may have no owner.
+
+    Attributes
+    ----------
+    seconds : float
+    of : {"worst", "p99"}
+        Whether it bounds the longest time at all, or the 99th percentile.
+    """
+
+    seconds: float
+    of: str = "worst"
+
+    @classmethod
+    def parse(cls, text: str) -> SecondsBound:
+        """The bound that a text such as ``30`` or ``30@p99`` gives.
+
+        Raises
+        ------
+        ValueError
+            It gives none.
+
+        Examples
+        --------
+        >>> SecondsBound.parse("30@p99"), SecondsBound.parse("2.5")
+        (SecondsBound(seconds=30.0, of='p99'), SecondsBound(seconds=2.5, of='worst'))
+        """
+        found = _SECONDS.fullmatch(text.strip())
+        if found is None:
+            raise ArgumentError(f"must be a number of seconds such as 30, 30@worst or 30@p99, got {text!r}")
+        return cls(float(found[1]), found[2] or "worst")
+
+    def of_row(self, row: Mapping[str, Any]) -> float:
+        """The seconds of a row of figures that it bounds; infinite where a queue gets no owner or nothing says when."""
+        seconds = row[f"unowned_seconds_{self.of}"]
+        return math.inf if row["unowned_after"] or seconds is None else float(seconds)
+
+    def violation(self, row: Mapping[str, Any]) -> str:
+        """Why a row does not keep it, as text."""
+        if row["unowned_after"]:
+            said = (
+                f"{counted(row['unowned_after'], 'queue has', 'queues have')} no owner when all clients have followed"
+            )
+        elif self.of_row(row) == math.inf:
+            said = "no timer says when clients follow"
+        else:
+            said = f"a queue has no owner for up to {self.of_row(row):,.3f} s ({self.of})"
+        return f"{said}, at most {self.seconds:g} s are allowed"
+
+
+class SecondsText(Text):
+    """The kind of field that holds such a bound as text."""
+
+    def read(self, given: Any) -> str:
+        """The text."""
+        text = super().read(given)
+        try:
+            SecondsBound.parse(text)
+        except Error as error:
+            raise FieldError(str(error)) from None
+        return text
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema."""
+        return {"type": "string", "pattern": f"^{_SECONDS.pattern}$"}

@@ -1,0 +1,232 @@
+"""The clients of a consumer group, what each divides by, and the views that follow, topic by topic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rmqalloc.documents.fields import MAX_QUEUES
+from rmqalloc.errors import Error
+from rmqalloc.evidence.client_method import is_served, method_of
+from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method
+from rmqalloc.evidence.other_dialects import dialects_in
+from rmqalloc.lazy import lazy_property
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.snapshot import Client, Group, Topic
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.strategies.dialects import DIALECTS, JAVA
+from rmqalloc.views.unit_views import Ids, Queues, UnitViews
+from rmqalloc.views.view import View
+
+
+def is_clustering(group: Group) -> bool:
+    """Whether clients divide the queues of a group: they do not if they broadcast or share the messages of queues."""
+    return group.message_model == "CLUSTERING" and not group.is_shared
+
+
+@dataclass(eq=False)
+class GroupViews:
+    """A group with the views of its clients.
+
+    Attributes
+    ----------
+    group : Group
+    routes : mapping of name to Topic
+    clients : list of Client
+        The group's clients, then those that only some brokers list; a position in this list is a slot.
+    methods : list of Method
+        Strategy of every slot.
+    dialects : list of str
+        Dialect of every slot, see `View.dialect`.
+    topics : list of str
+        Subscriptions of the group and of all its clients.
+    """
+
+    group: Group
+    routes: Mapping[str, Topic]
+    clients: list[Client]
+    methods: list[Method]
+    dialects: list[str]
+    topics: list[str]
+
+    @property
+    def strategy(self) -> str:
+        """The group's strategy, RocketMQ's default if it is not known."""
+        return self.group.strategy or DEFAULT_STRATEGY
+
+    @property
+    def is_clustering(self) -> bool:
+        """Whether clients divide the queues: they do not if they broadcast or share the messages of queues."""
+        return is_clustering(self.group)
+
+    @property
+    def is_served(self) -> bool:
+        """Whether brokers assign the queues."""
+        return is_served(self.group)
+
+    @lazy_property
+    def client_ids(self) -> list[str]:
+        """Client ids by slot."""
+        return [client.client_id for client in self.clients]
+
+    @lazy_property
+    def everyone(self) -> Ids:
+        """Client ids in Java's order."""
+        return tuple(sort_client_ids(self.client_ids))
+
+    @lazy_property
+    def whole(self) -> Group:
+        """The group with all clients: one object for all its topics, so that its ids are read once."""
+        return replace(self.group, clients=tuple(self.clients))
+
+    @lazy_property
+    def _listed(self) -> dict[Ids, tuple[Client, ...]]:
+        return {}
+
+    def clients_of(self, ids: Ids) -> tuple[Client, ...]:
+        """The clients of a list of ids; one object for all topics."""
+        if ids not in self._listed:
+            by_id = {client.client_id: client for client in self.clients}
+            self._listed[ids] = tuple(by_id[one] for one in ids)
+        return self._listed[ids]
+
+    @lazy_property
+    def _by_topic(self) -> tuple[list[int], dict[str, list[int]]]:
+        """Slots whose subscriptions are not known, and the slots that subscribe to each topic."""
+        anything: list[int] = []
+        subscribed: dict[str, list[int]] = {}
+        for slot, client in enumerate(self.clients):
+            if client.subscriptions is None:
+                anything.append(slot)
+            for topic in dict.fromkeys(client.subscriptions or ()):
+                subscribed.setdefault(topic, []).append(slot)
+        return anything, subscribed
+
+    def subscribers(self, topic: str) -> Sequence[int]:
+        """Slots that subscribe to a topic or may do so, ascending; all subscribe to retry topics."""
+        if topic.startswith(RETRY_PREFIX):
+            return range(len(self.clients))
+        anything, subscribed = self._by_topic
+        return sorted([*anything, *subscribed.get(topic, ())])
+
+    @lazy_property
+    def _lists(self) -> dict[tuple[str, ...], list[Ids]]:
+        return {}
+
+    def client_lists(self, topic: str) -> list[Ids]:
+        """Client lists that brokers of a topic may give to a client: one per broker that knows the group, if they differ."""
+        by_broker = self.group.broker_client_ids or {}
+        route = self.routes.get(topic)
+        asked = [b.broker_name for b in route.brokers if b.broker_name in by_broker] if route is not None else []
+        names = tuple(asked or by_broker)
+        if names not in self._lists:  # sorted once for all topics
+            lists = [by_broker[name] for name in names] or [tuple(self.group.client_ids)]
+            self._lists[names] = list(dict.fromkeys(tuple(sort_client_ids(ids)) for ids in lists))
+        return self._lists[names]
+
+
+class ViewReader:
+    """Reads the views of groups from a snapshot; what several groups share is made once.
+
+    Parameters
+    ----------
+    topics : iterable of Topic
+        All topics that groups may read.
+    """
+
+    def __init__(self, topics: Iterable[Topic]) -> None:
+        self._routes = {topic.name: topic for topic in topics}
+        self._queues: dict[str, Queues] = {}
+
+    def views_of(self, group: Group, apart: Mapping[str, str] | None = None) -> GroupViews:
+        """The clients of a group and their strategies.
+
+        Clients of several dialects that divide alike have one view, unless ``apart`` tells them apart: see `ToldApart.among`.
+        """
+        listed = Counter(group.client_ids)
+        clients = list(group.clients)
+        for ids in (group.broker_client_ids or {}).values():
+            more = Counter(ids) - listed
+            clients += [Client(one) for one in sorted(more.elements())]
+            listed |= Counter(ids)
+        subscribed = {topic for client in clients for topic in client.subscriptions or ()}
+        topics = sorted({*group.subscriptions, *subscribed})
+        apart = dict.fromkeys((JAVA, *DIALECTS), JAVA) if apart is None else apart
+        dialects = [apart[one] for one in dialects_in(group, clients)]
+        return GroupViews(group, self._routes, clients, _methods(group, clients), dialects, topics)
+
+    def units_of(self, found: GroupViews) -> list[UnitViews]:
+        """The views of a group for each of its topics that has queues."""
+        return list(filter(None, (self.unit_of(found, topic) for topic in found.topics)))
+
+    def unit_of(self, found: GroupViews, topic: str) -> UnitViews | None:
+        """The views of a group for one topic, None for a topic without queues."""
+        queues = self._queues_of(topic)
+        if not queues:
+            return None
+        group, views = found.group, dict[tuple[object, ...], View]()
+        is_pop = found.is_served and group.server_assignment == "POP" and not topic.startswith(RETRY_PREFIX)
+        options: dict[int, tuple[View, ...]] = {}
+        for slot in found.subscribers(topic):
+            client, method, dialect = found.clients[slot], found.methods[slot], found.dialects[slot]
+            if is_pop:
+                method = replace(method, pop_share=group.pop_share_queue_num)
+            seen = queues if found.is_served else _seen(client, topic, queues)
+            # A broker without queues may get some, so routes differ that show the same queues.
+            stale = None if seen is queues else (client.sees_read_queue_nums or {}).get(topic)
+            route, mine = None if stale is None else tuple(sorted(stale.items())), []
+            for number, ids in enumerate(found.client_lists(topic)):
+                key = (method, dialect, route, number)
+                if key not in views:
+                    views[key] = View(group.name, topic, method, seen, ids, stale, dialect)
+                mine.append(views[key])
+            options[slot] = tuple(mine)
+        is_unsure = "subscriptions" in group.unknown and not topic.startswith(RETRY_PREFIX)
+        unsure = frozenset(slot for slot in options if is_unsure and found.clients[slot].subscriptions is None)
+        return UnitViews(topic, queues, found.client_ids, options, is_pop, unsure)
+
+    def _queues_of(self, topic: str) -> Queues:
+        """Queues that consumers see, in Java's order."""
+        if topic not in self._queues:
+            route = self._routes.get(topic)
+            self._queues[topic] = tuple(sort_queues(_few(route))) if route is not None else ()
+        return self._queues[topic]
+
+
+def _methods(group: Group, clients: Sequence[Client]) -> list[Method]:
+    """Strategy of every client; equal ones are one object."""
+    made: dict[tuple[object, ...], Method] = {}
+    found = []
+    for client in clients:
+        key = (client.strategy, client.virtual_nodes, client.language)
+        if key not in made:
+            made[key] = method_of(group, client)
+        found.append(made[key])
+    return found
+
+
+def _seen(client: Client, topic: str, queues: Queues) -> Queues:
+    """Queues that one client sees."""
+    seen = None if client.sees_read_queue_nums is None else client.sees_read_queue_nums.get(topic)
+    if seen is None:
+        return queues
+    check_queue_count(topic, sum(seen.values()))
+    found = tuple(sort_queues(MessageQueue(topic, name, i) for name, n in seen.items() for i in range(n)))
+    return queues if found == queues else found
+
+
+def _few(topic: Topic) -> Iterator[MessageQueue]:
+    check_queue_count(topic.name, sum(broker.read_queue_nums for broker in topic.brokers))
+    return topic.queues()
+
+
+class TooManyQueuesError(Error, ValueError):
+    """A topic has more queues than are laid out one by one."""
+
+
+def check_queue_count(topic: str, n: int) -> None:
+    """Refuse a topic with more queues than `MAX_QUEUES`."""
+    if n > MAX_QUEUES:
+        raise TooManyQueuesError(f"topic {topic!r} has {n:,} queues; at most {MAX_QUEUES:,} can be checked")

@@ -1,0 +1,39 @@
+"""Groups that own what one strategy gives them, told from what they report and how much of that the strategy explains."""
+
+from __future__ import annotations
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.snapshot import Group, Topic
+
+_Owned = frozenset[MessageQueue]
+
+
+class OwnedAsComputed:
+    """Says of many groups whether they report what their strategy gives them; nothing is computed."""
+
+    def __init__(self) -> None:
+        self._owned: dict[str, _Owned | None] = {}
+        self._queues: dict[str, _Owned] = {}
+
+    def is_known(self, group: Group) -> bool:
+        """Whether all clients of a group report what they own."""
+        return self._owned_by(group) is not None
+
+    def otherwise(self, group: Group, topic: Topic) -> bool:
+        """Whether all clients report, and a queue of the topic may have other owners than the group's strategy gives it."""
+        owned = self._owned_by(group)
+        if owned is None or sum(one.read_queue_nums for one in topic.brokers if one.is_readable) > len(owned):
+            return owned is not None
+        if topic.name not in self._queues:
+            self._queues[topic.name] = frozenset(topic.queues())
+        return not self._queues[topic.name] <= owned
+
+    def _owned_by(self, group: Group) -> _Owned | None:
+        """Queues whose one owner is who the strategy says, none if it is not so of some; None unless all clients report."""
+        if group.name not in self._owned:
+            owned = [client.owned for client in group.clients if client.owned is not None]
+            queues = _Owned().union(*owned)
+            is_computed = group.strategy_explains == 1.0 and len(queues) == sum(map(len, owned))
+            all_report = bool(owned) and len(owned) == len(group.clients)
+            self._owned[group.name] = (queues if is_computed else _Owned()) if all_report else None
+        return self._owned[group.name]

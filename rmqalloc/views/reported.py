@@ -1,0 +1,99 @@
+"""What the clients of a group report that they own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rmqalloc.lazy import lazy_property
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.snapshot import Client
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.strategies import sort_client_ids
+from rmqalloc.views.unit_views import Ids, Queues, Takers, UnitViews
+
+WHOLE_BROKER = -1
+"""Queue id by which a client that pops owns any queue of a broker."""
+
+
+class ReportedOwners:
+    """What the clients of a group report that they own.
+
+    Parameters
+    ----------
+    clients : sequence of Client
+        By slot.
+    """
+
+    def __init__(self, clients: Sequence[Client]) -> None:
+        self._owners: dict[UnitViews, Takers] = {}
+        self._owned = {slot: client.owned for slot, client in enumerate(clients) if client.owned is not None}
+        answered = {clients[slot].client_id for slot in self._owned}
+        self.silent: Ids = tuple(sort_client_ids({client.client_id for client in clients} - answered))
+        """Client ids for which no process has answered, in Java's order."""
+
+    @property
+    def any_answer(self) -> bool:
+        """Whether any client reported what it owns."""
+        return bool(self._owned)
+
+    @lazy_property
+    def _by_topic(self) -> dict[str, list[tuple[MessageQueue, int]]]:
+        found: dict[str, list[tuple[MessageQueue, int]]] = {}
+        for slot, owned in self._owned.items():
+            for queue in dict.fromkeys(owned):
+                found.setdefault(queue.topic, []).append((queue, slot))
+        return found
+
+    def speaks_of(self, topic: str) -> bool:
+        """Whether the reports say anything of a topic: of a retry topic they do not, if nobody reports any queue of it."""
+        return not topic.startswith(RETRY_PREFIX) or topic in self._by_topic
+
+    def reports(self, unit: UnitViews) -> bool:
+        """Whether all clients report what they own, and of this unit."""
+        return self.any_answer and not self.silent and self.speaks_of(unit.topic)
+
+    def owners(self, unit: UnitViews) -> Takers:
+        """Slots that report each queue of a unit."""
+        if unit not in self._owners:
+            self._owners[unit] = self._owners_of(unit)
+        return self._owners[unit]
+
+    def _owners_of(self, unit: UnitViews) -> Takers:
+        owners: Takers = {queue: [] for queue in unit.queues}
+        of_broker: dict[str, list[MessageQueue]] = {}
+        for queue in unit.queues:
+            of_broker.setdefault(queue.broker_name, []).append(queue)
+        for queue, slot in self._by_topic.get(unit.topic, ()):
+            if queue in owners:
+                owners[queue].append(slot)
+            elif queue.queue_id == WHOLE_BROKER:
+                for one in of_broker.get(queue.broker_name, ()):
+                    owners[one].append(slot)
+        return owners
+
+    def unowned(self, unit: UnitViews) -> Queues:
+        """Queues that nobody reports; none of a retry topic of which nobody reports any queue."""
+        if not self.speaks_of(unit.topic):
+            return ()
+        return tuple(queue for queue, slots in self.owners(unit).items() if not slots)
+
+    def double_owned(self, unit: UnitViews) -> Takers:
+        """Queues that several clients report, with their slots."""
+        return {} if unit.is_pop else {queue: slots for queue, slots in self.owners(unit).items() if len(slots) > 1}
+
+    def single(self, unit: UnitViews) -> dict[MessageQueue, str]:
+        """The owner of every queue that exactly one client id reports."""
+        ids = ((queue, {unit.client_ids[slot] for slot in slots}) for queue, slots in self.owners(unit).items())
+        return {queue: one.pop() for queue, one in ids if len(one) == 1}
+
+    def elsewhere(self, units: Iterable[UnitViews]) -> dict[MessageQueue, tuple[str, Ids]]:
+        """Queues with an owner other than the expected one: that owner, and the expected owners."""
+        found = {}
+        for unit in units if self.any_answer else ():
+            if unit.problem is None and not unit.is_pop:
+                for queue, owner in self.single(unit).items():
+                    slots = unit.always[queue]
+                    expected = {unit.client_ids[slot] for slot in slots}
+                    if len(slots) == len(unit.perhaps[queue]) and expected.difference(self.silent) != {owner}:
+                        found[queue] = owner, unit.ids(slots)
+        return found

@@ -1,0 +1,74 @@
+"""Groups whose queues have readers and no owner: several clients read one by POP, by broadcasting or behind a proxy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from rmqalloc.evidence.client_method import is_served
+from rmqalloc.evidence.method import DEFAULT_STRATEGY
+from rmqalloc.snapshot.snapshot import Client, Group
+
+POP, BROADCASTING, PROXY = "POP", "BROADCASTING", "PROXY"
+SHARED = (POP, BROADCASTING, PROXY)
+"""What plans name in place of a strategy where a queue has readers and no owner."""
+
+
+class Sharing(NamedTuple):
+    """How the clients of a group share a topic.
+
+    Attributes
+    ----------
+    name : str
+        One of `SHARED`.
+    pop_share : int or None
+        ``popShareQueueNum``; None where every client reads all queues that it sees.
+    """
+
+    name: str
+    pop_share: int | None = None
+
+
+def sharing_of(group: Group) -> Sharing | None:
+    """How the clients of a group share its topics, None where each queue has one owner.
+
+    Examples
+    --------
+    >>> sharing_of(Group("g", message_model="BROADCASTING"))
+    Sharing(name='BROADCASTING', pop_share=None)
+    >>> sharing_of(Group("g", server_assignment="POP", pop_share_queue_num=2))
+    Sharing(name='POP', pop_share=2)
+    """
+    if group.message_model == BROADCASTING:
+        return Sharing(BROADCASTING)
+    if group.is_shared:
+        return Sharing(PROXY)
+    if group.server_assignment == "POP" and is_served(group):
+        return Sharing(POP, group.pop_share_queue_num)
+    return None
+
+
+def as_read(group: Group, sharing: Sharing, clients: list[Client]) -> Group:
+    """A group that shares its queues, with what decides who reads them alone: topics, routes, and the strategy under POP.
+
+    Parameters
+    ----------
+    group : Group
+    sharing : Sharing
+    clients : list of Client
+        All of them, those that only some brokers list too.
+    """
+    if sharing.pop_share is not None:
+        return replace(group, strategy=group.strategy or DEFAULT_STRATEGY, strategy_doubt=None)
+    alike = tuple(replace(one, strategy=None, virtual_nodes=None, language=None) for one in clients)
+    return replace(
+        group,
+        clients=alike,
+        message_model="CLUSTERING",
+        is_shared=False,
+        server_assignment=None,
+        broker_client_ids=None,
+        strategy=DEFAULT_STRATEGY,
+        strategy_params={},
+        strategy_doubt=None,
+    )

@@ -1,0 +1,108 @@
+"""Functions of Arrow record batches that run in Python workers, for ``mapInArrow``. Imports no pyspark."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
+from rmqalloc.evaluation.expand import LOAD_SCHEMA, OWNED_SCHEMA, expand_stream, load_stream
+from rmqalloc.evaluation.quarantine import plan_and_quarantine
+
+Batches = Iterable[pa.RecordBatch]
+
+_TYPES = {
+    pa.string(): "string",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float64(): "double",
+    pa.list_(pa.int32()): "array<int>",
+}
+
+
+def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
+    """Raise the TypeError that a worker would raise for these columns, by planning one row of nulls."""
+    nothing = [pa.nulls(1, field.type) for field in schema]
+    list(plan_stream([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
+
+
+def ddl(schema: pa.Schema) -> str:
+    """A schema as Spark's DDL text.
+
+    Examples
+    --------
+    >>> ddl(pa.schema([("topic", pa.string()), ("owners", pa.list_(pa.int32()))]))
+    'topic string, owners array<int>'
+    """
+    return ", ".join(f"{field.name} {_TYPES[field.type]}" for field in schema)
+
+
+class PlanBatches:
+    """`rmqalloc.evaluation.plan_stream` as ``mapInArrow`` takes it.
+
+    Only the spec and names travel to the workers, as plain data.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        What to plan.
+    carry : sequence of str
+        Other columns of the batches, to be put behind those of the plan.
+
+    Examples
+    --------
+    >>> kernel = PlanBatches(PlanSpec("AVG", output="owners"))
+    >>> queues = [{"broker_name": "b", "queue_id": 0}]
+    >>> unit = {"consumer_group": "g", "topic": "T", "queues": queues, "client_ids": ["c"]}
+    >>> next(kernel([pa.RecordBatch.from_pylist([unit])])).column("owners").to_pylist()
+    [[0]]
+    """
+
+    def __init__(self, spec: PlanSpec, carry: Sequence[str] = ()) -> None:
+        self.spec = spec
+        self.carry = tuple(carry)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of what comes out, before those that are carried."""
+        return self.spec.schema
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Plan the batches one after the other."""
+        return plan_stream(batches, self.spec, carry=self.carry)
+
+
+class ExpandOwners(PlanBatches):
+    """`rmqalloc.evaluation.expand_owners` as ``mapInArrow`` takes it."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of what comes out, before those that are carried."""
+        return OWNED_SCHEMA
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Name the owners in the batches one after the other."""
+        return expand_stream(batches, self.spec, carry=self.carry)
+
+
+class ClientLoads(PlanBatches):
+    """`rmqalloc.evaluation.client_load` as ``mapInArrow`` takes it; the parts have to be added up."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of what comes out, before those that are carried."""
+        return LOAD_SCHEMA
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Count in the batches one after the other."""
+        return load_stream(batches, self.spec)
+
+
+class QuarantineBatches(PlanBatches):
+    """The bad rows of `rmqalloc.evaluation.quarantine.plan_and_quarantine` as ``mapInArrow`` takes it.
+
+    Their columns are those of the table and `rmqalloc.evaluation.quarantine.REASON`, so ``schema`` says nothing of them.
+    """
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Plan the batches one after the other, and keep what is bad."""
+        return (bad for _, bad in plan_and_quarantine(batches, self.spec))

@@ -1,0 +1,128 @@
+"""What Spark needs on this machine, and a clear error if it is missing. Imports no pyspark."""
+
+import re
+from importlib.metadata import PackageNotFoundError, version
+
+from rmqalloc.errors import Error
+from rmqalloc.extras import needs
+from spark_udfs._java_rule import INSTALL_JAVA, Release, java_fault, java_needed
+from spark_udfs._java_rule import java_version as java_version
+
+LEAST_SPARK = (3, 5)
+"""Oldest release of Spark that is supported."""
+
+CONNECTORS = {
+    (3, 5): ("delta-spark_2.12", "iceberg-spark-runtime-3.5_2.12"),
+    (4, 0): ("delta-spark_4.0_2.13", "iceberg-spark-runtime-4.0_2.13"),
+    (4, 1): ("delta-spark_4.1_2.13", "iceberg-spark-runtime-4.1_2.13"),
+    (4, 2): ("delta-spark_4.2_2.13",),
+}
+"""Jars of Delta and Iceberg that were published for a release of Spark when this was written."""
+
+PACKAGES = ("pyspark", "pandas", "pyarrow")
+"""Python packages that every job needs; pandas is required by PySpark."""
+
+
+class JavaNotFoundError(Error, RuntimeError):
+    """There is no Java that Spark can run on; the message says what to install."""
+
+
+class SparkTooOldError(Error, RuntimeError):
+    """The release of Spark is not supported; the message says which are."""
+
+
+def spark_release() -> Release | None:
+    """Major and minor version of the PySpark that is installed, None without one."""
+    for package in ("pyspark", "pyspark-client"):
+        try:
+            return release_of(version(package))
+        except PackageNotFoundError:
+            continue
+    return None
+
+
+def release_of(text: str) -> Release | None:
+    """Major and minor version in the text of a version.
+
+    Examples
+    --------
+    >>> release_of("4.0.0.dev1"), release_of("unknown")
+    ((4, 0), None)
+    """
+    match = re.match(r"(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def spark_problem(text: str | None = None) -> str:
+    """What is wrong with a version of PySpark, by default the installed one; "" if nothing.
+
+    Examples
+    --------
+    >>> spark_problem("3.4.1").partition(":")[0]
+    'rmqalloc needs PySpark 3.5 or newer, got 3.4.1'
+    """
+    text = text or found_packages()["pyspark"] or ""
+    release = release_of(text)
+    if release is None or release >= LEAST_SPARK:
+        return ""
+    return f"rmqalloc needs PySpark {'.'.join(map(str, LEAST_SPARK))} or newer, got {text}: {needs('pyspark')}"
+
+
+def require_spark(text: str) -> None:
+    """Raise SparkTooOldError unless a version of PySpark is new enough."""
+    if problem := spark_problem(text):
+        raise SparkTooOldError(problem)
+
+
+def java_problem() -> str:
+    """What is wrong with the Java of this machine for the PySpark that is installed, "" if nothing."""
+    return java_fault(java_version(), spark_release())
+
+
+def java_wanted() -> str:
+    """The Java that the PySpark of this machine needs."""
+    return java_needed(spark_release())
+
+
+def require_java() -> None:
+    """Raise JavaNotFoundError unless there is a Java that the installed PySpark runs on."""
+    if problem := java_problem():
+        raise JavaNotFoundError(
+            f"{java_wanted()}, but {problem}. {INSTALL_JAVA}; without Spark, `rmqalloc bulk` does the same on the "
+            f"threads of this machine"
+        )
+
+
+def works_here(release: Release) -> list[tuple[str, str]]:
+    """What there is on a release of Spark, in two words and a sentence each.
+
+    Examples
+    --------
+    >>> dict(works_here((3, 5)))["spark data source"]
+    'needs Spark 4.0'
+    """
+    arrow, new = release >= (4, 1), release >= (4, 0)
+    jars = CONNECTORS.get(release, ())
+    return [
+        (
+            "spark columns",
+            "by arrow_udf" if arrow else "by pandas_udf, slower than the arrow_udf of Spark 4.1; workers need pandas",
+        ),
+        ("spark SQL", "all functions" if new else "all functions, in Python workers and without names of arguments"),
+        ("spark data source", "can be used" if new else "needs Spark 4.0"),
+        (
+            "spark tables",
+            f"{' and '.join(jars)} are published" if jars else "no Delta or Iceberg known for this release",
+        ),
+    ]
+
+
+def found_packages() -> dict[str, str | None]:
+    """Installed version of each of `PACKAGES`, None where it is missing."""
+    found: dict[str, str | None] = dict.fromkeys(PACKAGES)
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found

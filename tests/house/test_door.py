@@ -15,7 +15,7 @@ VERBS = (
     *("check", "compare", "diff", "explain", "fetch", "optimise", "plan", "read", "recommend", "rollout", "simulate"),
     "verify",
 )
-AT_IMPORT = {"_engine", "_globs", "_lazy", "_text", "_version", "errors", "fleet", "model", "strategies"}
+AT_IMPORT = {"_engine", "globs", "lazy", "text", "version", "errors", "fleet", "model", "strategies"}
 
 
 def test_importing_rmqalloc_loads_the_engine_alone():

@@ -36,11 +36,6 @@ def is_optional(error: ImportError) -> bool:
 def needs(module: str) -> str:
     """The command that brings a module.
 
-    Parameters
-    ----------
-    module : str
-        Its name as it is imported, such as ``pyarrow`` or ``pyarrow.parquet``.
-
     Examples
     --------
     >>> needs("yaml"), needs("pyarrow.parquet")

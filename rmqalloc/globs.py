@@ -69,11 +69,6 @@ def is_pattern(name: str) -> bool:
 def glob(pattern: str) -> Callable[[str], Any]:
     """A function that says whether a name matches a pattern: `fnmatch.fnmatchcase`, translated once.
 
-    Raises
-    ------
-    PatternError
-        The pattern has more than `MAX_PATTERN` characters, and not each of them stands for itself.
-
     Examples
     --------
     >>> [bool(glob("*a*[!x]")(name)) for name in ("cab", "ax", "a", "A1", "a1")]
@@ -84,13 +79,7 @@ def glob(pattern: str) -> Callable[[str], Any]:
 
 
 def matches_any(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a name matches one of the patterns.
-
-    Raises
-    ------
-    PatternError
-        As `glob`.
-    """
+    """Whether a name matches one of the patterns."""
     return any(glob(pattern)(name) for pattern in patterns)
 
 

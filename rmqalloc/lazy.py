@@ -18,11 +18,6 @@ class lazy_property(Generic[T]):
 
     Threads that read it for the first time at once may all compute it; they all get the one that was kept first.
 
-    Parameters
-    ----------
-    make : callable
-        From the instance to the value; the same value whenever it is called.
-
     Examples
     --------
     >>> class Square:

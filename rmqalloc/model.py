@@ -71,18 +71,6 @@ def queue_text(topic: str | None, broker_name: str | None, queue_id: int) -> str
 def queue_fields(queue: Any) -> tuple[str | None, str | None, int]:
     """Topic, broker name and queue id of anything that stands for a queue.
 
-    Parameters
-    ----------
-    queue : MessageQueue, 3-tuple, mapping or object
-        A mapping or an object may spell its fields ``broker_name``/``queue_id`` or ``brokerName``/``queueId``.
-
-    Raises
-    ------
-    TypeError
-        A field is missing or is not of its type, or the queue itself is null.
-    ValueError
-        The queue id is not a signed 32-bit integer.
-
     Examples
     --------
     >>> queue_fields({"topic": "orders", "brokerName": "broker-a", "queueId": 3})

@@ -135,15 +135,6 @@ def nearest(given: str, names: Iterable[str], most: int = 3, alike: float = 0.6)
 
     The work is bounded: a long name is compared with none, and not more than 20,000 are compared.
 
-    Parameters
-    ----------
-    given : str
-    names : iterable of str
-    most : int
-        Most names to give.
-    alike : float
-        From 0 to 1: how much of the letters must agree.
-
     Examples
     --------
     >>> nearest("pln", ["check", "plan"]), nearest("avg-by-circle", ["AVG", "AVG_BY_CIRCLE"], 1), nearest("x", ["plan"])

@@ -48,18 +48,6 @@ def by_count() -> dict[str, Formula]:
 def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strategy:
     """Make a strategy that `allocate_arrays` can use.
 
-    Parameters
-    ----------
-    name, params
-        As `rmqalloc.strategy`; parameters may stand behind the name, as in ``CANARY(share=0.05)``.
-    given : collection of str
-        Which of the columns ``topic``, ``broker_rooms`` and ``client_rooms`` there are.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `rmqalloc.strategy`; or its queues have no single owner (CONFIG, POP), or it reads a column that is not given.
-
     Examples
     --------
     >>> usable("CONSISTENT_HASH", {}, given=())
@@ -90,30 +78,6 @@ def allocate_arrays(
     **params: Any,
 ) -> pa.StructArray:
     """Owners of the queues of every row, or what is wrong with it.
-
-    Parameters
-    ----------
-    strategy : str or string array
-        RocketMQ's name of the strategy, perhaps with parameters behind it.
-    queues : array
-        List of struct ``broker_name, queue_id``; list of struct ``broker_name, read_queue_nums``; or number of queues.
-    clients : array
-        List of client ids; or number of clients where ``queues`` is a number too.
-    topic, broker_rooms, client_rooms : array, optional
-        As `rmqalloc.Fleet.from_arrow`.
-    virtual_nodes, machine_rooms, **params
-        Parameters of the strategy: a value for all rows, or an array with one for each, null for the default. Where the
-        strategy is an array, each strategy is given those that it takes.
-
-    Returns
-    -------
-    struct array of ``owners`` (list of int32) and ``error`` (string)
-        One of the two is null in every row.
-
-    Raises
-    ------
-    TypeError
-        A column is of the wrong type.
 
     Examples
     --------
@@ -334,11 +298,6 @@ def owners(
     nobody noticed. A worker cannot tell a literal of SQL from a column, and gets rows in batches that nobody chose: so this
     holds for every value, wherever it comes from. Queues, clients and topics are data: a row of bad ones is null, as is
     one without a strategy.
-
-    Raises
-    ------
-    ValueError
-        The strategy of a row is unknown or has no single owner, or its parameters are missing or out of bounds.
 
     Examples
     --------

@@ -41,23 +41,6 @@ def plans_ddl(output: str) -> str:
 def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
     """The plan of every row.
 
-    Parameters
-    ----------
-    unit : struct array
-        With the fields that `rmqalloc.evaluation.plan_batch` reads as columns; others are not read.
-    spec : PlanSpec
-        What to plan.
-
-    Returns
-    -------
-    list array of structs
-        The columns of the plan but for the names of group and topic; as many structs in every row as a plan has rows for it.
-
-    Raises
-    ------
-    TypeError
-        ``unit`` is no struct, a field is missing or of the wrong type, or a scenario needs one that is not there.
-
     Examples
     --------
     >>> unit = {"consumer_group": "g", "topic": "T", "queues": [{"broker_name": "b", "queue_id": 0}], "client_ids": ["c"]}
@@ -86,22 +69,6 @@ def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, ou
 
     What is wrong with scenarios, strategy or output is raised, as in `spark_udfs._arrow_owners.owners`. A row in which one is
     null is null.
-
-    Parameters
-    ----------
-    unit : struct array
-        As `plan_array`.
-    scenarios : string array
-        JSON or YAML, see `rmqalloc.scenarios.scenario_files.scenarios_of_text`.
-    strategy : string array, optional
-        Of rows that do not name one; AVG by default.
-    output : string array, optional
-        ``metrics`` or ``best``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A value is wrong.
     """
     texts = {"scenarios": scenarios, "strategy": strategy, "output": output}
     given = {name: utf8(typed(text, pa.string())) for name, text in texts.items() if text is not None}

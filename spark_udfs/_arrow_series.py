@@ -31,14 +31,6 @@ _OF_NULLS = {
 def on_series(body: Callable[..., Any], form: str = "array") -> Callable[..., Any]:
     """A function of series that does what ``body`` does with Arrow arrays.
 
-    Parameters
-    ----------
-    body : callable
-        From Arrow arrays of one length to another.
-    form : {"array", "structs", "frame"}
-        What comes back: a series; of structs each in a list of its own, so that a null can be told from a struct of nulls;
-        or of structs as a data frame, in which it cannot.
-
     Examples
     --------
     >>> import pandas as pd

@@ -32,11 +32,6 @@ _WITHOUT_ARROW = ("YearMonthIntervalType", "CalendarIntervalType")
 def checked_carry(carry: Carry) -> bool | tuple[str, ...]:
     """What an argument ``carry`` says: all columns, none, or those of these names.
 
-    Raises
-    ------
-    TypeError
-        It is something else, such as one name.
-
     Examples
     --------
     >>> checked_carry(["region"])
@@ -55,24 +50,7 @@ def checked_carry(carry: Carry) -> bool | tuple[str, ...]:
 
 
 def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.Schema) -> list[StructField]:
-    """Columns of a table that stand beside the result of a transform, in the order of the table.
-
-    Parameters
-    ----------
-    units : DataFrame
-        The table.
-    carry : bool or collection of str
-        All columns but `rmqalloc.evaluation.parquet_plan.INPUT_COLUMNS`, none, or those of these names, which may be inputs.
-    result : pyarrow.Schema
-        Columns of the result itself.
-
-    Raises
-    ------
-    TypeError
-        The table has no such column, or its type cannot pass through pyarrow.
-    ValueError
-        The result has a column of that name, or two columns of the table have it.
-    """
+    """Columns of a table that stand beside the result of a transform, in the order of the table."""
     if carry is False:
         return []
     fields = list(units.schema.fields)
@@ -103,11 +81,6 @@ def arrow_form(kind: DataType) -> DataType:
 
     Arrow's texts have no collation and its durations no units.
 
-    Raises
-    ------
-    TypeError
-        Arrow has no such type.
-
     Examples
     --------
     >>> arrow_form(ArrayType(DayTimeIntervalType(0, 0))).simpleString()
@@ -131,19 +104,7 @@ def arrow_form(kind: DataType) -> DataType:
 def through_arrow(
     units: DataFrame, read: Collection[str], carried: Collection[StructField], send: Callable[..., DataFrame]
 ) -> DataFrame:
-    """Send columns that are read, and those to carry, through workers.
-
-    Parameters
-    ----------
-    units : DataFrame
-        The table.
-    read : collection of str
-        Columns that are read.
-    carried : collection of StructField
-        Those to carry.
-    send : callable
-        Takes a table, names of the columns to carry in it, and their fields in what comes back; returns the result.
-    """
+    """Send columns that are read, and those to carry, through workers."""
     # PySpark's mapInArrow cannot send a column whose name has a dot, so names of ours stand in for those to carry.
     names = {one.name: one.name if one.name in read else f"carried_{n}" for n, one in enumerate(carried)}
     also = [quoted(name).alias(sent) for name, sent in names.items() if name not in read]

@@ -94,13 +94,6 @@ _SPARK = Arithmetic(_div, lambda one, other: _call("greatest", one, other))
 def owners_expression(n_queues: Operand, n_clients: Operand, formula: Formula) -> Operand:
     """Owners of the queues, array<int>.
 
-    Parameters
-    ----------
-    n_queues, n_clients : Column or SqlText
-        Any integers.
-    formula : Formula
-        Of a strategy.
-
     Examples
     --------
     >>> from rmqalloc.strategies import Averagely
@@ -121,11 +114,6 @@ def owners_expression(n_queues: Operand, n_clients: Operand, formula: Formula) -
 def metrics_expression(n_queues: Operand, n_clients: Operand) -> Operand:
     """Figures of AVG and AVG_BY_CIRCLE, which differ in none; the struct of `spark_udfs.functions.assignment_metrics`.
 
-    Parameters
-    ----------
-    n_queues, n_clients : Column or SqlText
-        Any integers.
-
     Examples
     --------
     >>> spark.range(1).select(metrics_expression(F.lit(4), F.lit(3)).alias("m")).first().m.skew  # doctest: +SKIP
@@ -142,13 +130,6 @@ def moved_expression(
     n_queues: Operand, n_clients_before: Operand, n_clients_after: Operand, formula: Formula
 ) -> Operand:
     """Queues whose owner has another position when the number of clients changes, int.
-
-    Parameters
-    ----------
-    n_queues, n_clients_before, n_clients_after : Column or SqlText
-        Any integers.
-    formula : Formula
-        Of a strategy.
 
     Examples
     --------
@@ -180,11 +161,6 @@ def _countable(*numbers: Operand) -> Operand:
 
 def sql_functions(prefix: str) -> list[str]:
     """Statements that create the same as temporary SQL functions; where the strategy matters it is the first argument.
-
-    Parameters
-    ----------
-    prefix : str
-        What their names begin with, an identifier or nothing.
 
     Examples
     --------

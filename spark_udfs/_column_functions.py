@@ -27,13 +27,6 @@ def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., 
 
     What has structs is marked nondeterministic; otherwise Spark would evaluate it once for every field that is read.
 
-    Parameters
-    ----------
-    body : callable
-        From Arrow arrays of one length to another. It is pickled, and must not need pyspark.
-    return_type : str
-        Type of the answer as Spark's DDL text.
-
     Examples
     --------
     >>> import pyarrow.compute as pc

@@ -138,13 +138,7 @@ def _check_client(event: Mapping[str, Any]) -> None:
 
 
 def brokers_of(event: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
-    """Brokers of a route in Java's order; those without queues are none.
-
-    Raises
-    ------
-    ValueError
-        They are not as they should be.
-    """
+    """Brokers of a route in Java's order; those without queues are none."""
     given = event.get("brokers")
     if not isinstance(given, list):
         raise ArgumentError("an event of kind route needs brokers; an empty list if the topic is gone")
@@ -205,13 +199,7 @@ CHECKED_DDL = "event_time timestamp, topic string, event string"
 
 
 class CheckedEvents:
-    """`checked` as ``mapInArrow`` takes it: from ``topic``, ``event``, ``n_copies`` and ``now`` to `CHECKED_DDL`.
-
-    Parameters
-    ----------
-    window : Window
-        Which times are taken.
-    """
+    """`checked` as ``mapInArrow`` takes it: from ``topic``, ``event``, ``n_copies`` and ``now`` to `CHECKED_DDL`."""
 
     def __init__(self, window: Window) -> None:
         self._window = window

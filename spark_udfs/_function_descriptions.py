@@ -42,23 +42,7 @@ class Description(NamedTuple):
 
 
 def describe(spark: SparkSession, descriptions: Mapping[str, Description], new: bool = False) -> bool:
-    """Add descriptions to temporary functions of a session.
-
-    Parameters
-    ----------
-    spark : SparkSession
-        One in which the functions are registered.
-    descriptions : mapping of str to Description
-        By the functions' names.
-    new : bool
-        The functions were registered just now, so each may be removed for a moment. This avoids Spark's warnings that they
-        are replaced.
-
-    Returns
-    -------
-    bool
-        Whether Spark accepted them. The functions work in either case.
-    """
+    """Add descriptions to temporary functions of a session."""
     try:
         registry = spark._jsparkSession.sessionState().functionRegistry()
         for name, identifier in _identifiers(registry, descriptions).items():

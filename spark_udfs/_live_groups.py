@@ -225,24 +225,6 @@ def advance(
 ) -> Advanced:
     """Take in the events of one micro-batch, and say what they changed.
 
-    Parameters
-    ----------
-    state : str or None
-        What was kept of these topics; None if nothing was.
-    events : iterable of (str, str)
-        A topic, empty for an event that names none, and a JSON object with ``kind``, ``time`` (microseconds) and the fields of
-        the kind, see `spark_udfs.streaming.EVENT_SCHEMA`; or one that was refused, see `spark_udfs._event_bounds.checked`.
-    watermark : int
-        Microseconds; no event at it or before it will come any more.
-    rules : LiveRules
-    latest : int
-        Microseconds that no event can have any more; what is kept of later ones is forgotten where its topic is touched.
-
-    Raises
-    ------
-    LivePlansError
-        The state was kept under other parameters, or by another form of this module.
-
     Examples
     --------
     >>> rules = LiveRules("strategy='AVG'", client_ttl=None, group_ttl=10)

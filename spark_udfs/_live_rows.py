@@ -68,15 +68,7 @@ LIVE_DDL = (
 
 
 class LiveState:
-    """`spark_udfs._live_groups.advance` as ``applyInPandasWithState`` takes it: rows of one column, JSON texts.
-
-    Parameters
-    ----------
-    rules : LiveRules
-        What decides about a state besides its events.
-    window : Window
-        Which times events have.
-    """
+    """`spark_udfs._live_groups.advance` as ``applyInPandasWithState`` takes it: rows of one column, JSON texts."""
 
     def __init__(self, rules: LiveRules, window: Window) -> None:
         self._rules, self._window = rules, window
@@ -105,11 +97,6 @@ class LiveRows:
 
     Units of a batch, before and after, are evaluated together by the one evaluator, as many as have `MAX_LISTED` queues and
     clients: a route of one event may concern thousands of groups.
-
-    Parameters
-    ----------
-    spec : PlanSpec
-        Strategy and parameters; its output is "owners".
 
     Examples
     --------

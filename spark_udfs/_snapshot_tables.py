@@ -153,20 +153,6 @@ _OPTIONS = ("table", "snapshot", "path", "form", "name_server", *_LIVE)
 class TableRequest:
     """What is to be read, from the options of the data source.
 
-    Parameters
-    ----------
-    options : mapping of str to str
-        ``table``; ``snapshot`` (or ``path``) with ``form``, or ``name_server`` with options of `rmqalloc.fetch`.
-    allowed : str
-        Name servers that requests with keys may go to, ``host:port`` parted by commas.
-
-    Raises
-    ------
-    SnapshotTableError
-        An option is unknown or wrong, or they do not go together; or there are keys, and a name server is not allowed.
-    OSError, ValueError
-        The file of keys cannot be read.
-
     Examples
     --------
     >>> TableRequest({"snapshot": "example:seed", "table": "clients"}).read().num_rows
@@ -211,15 +197,7 @@ class TableRequest:
         return TABLES[self._name].schema
 
     def read(self) -> pa.Table:
-        """The whole table; a running cluster is asked, and never written to.
-
-        Raises
-        ------
-        OSError
-            The file is not there or cannot be read.
-        rmqalloc.Error
-            It is no snapshot, or the cluster cannot be read.
-        """
+        """The whole table; a running cluster is asked, and never written to."""
         if self._file is not None:
             snapshot = read(os.fspath(self._file), self._options.get("form", "auto"))
         else:

@@ -41,13 +41,6 @@ class PlanBatches:
 
     Only the spec and names travel to the workers, as plain data.
 
-    Parameters
-    ----------
-    spec : PlanSpec
-        What to plan.
-    carry : sequence of str
-        Other columns of the batches, to be put behind those of the plan.
-
     Examples
     --------
     >>> kernel = PlanBatches(PlanSpec("AVG", output="owners"))

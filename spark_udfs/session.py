@@ -66,13 +66,7 @@ _own: dict[str, Any] = {"users": 0}
 
 @contextmanager
 def running_session(master: str) -> Iterator[SparkSession]:
-    """An existing session of any thread, or else a new one, which ends with the last block that uses it.
-
-    Parameters
-    ----------
-    master : str
-        See `session`; ignored if there is a session.
-    """
+    """An existing session of any thread, or else a new one, which ends with the last block that uses it."""
     with _lock:
         is_ours = _own["users"] > 0 or not _is_spark_here()
         spark = _found() or session(master)

@@ -29,15 +29,6 @@ def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int
     The targets that are one larger go to the clients that own most. Queues above a client's target, and those that nobody
     owns, go to clients below theirs.
 
-    Parameters
-    ----------
-    owners : ndarray of int
-        Owners before, -1 for nobody.
-    n_clients : int
-        Clients, at least 1.
-    burden : ndarray of int64, shape (n_clients,), optional
-        Breaks ties: of clients with equally many queues, those with less of this get the larger targets.
-
     Examples
     --------
     >>> balanced_owners(np.array([0, 0, 0, 0, 1, -1]), 3).tolist()
@@ -61,20 +52,7 @@ def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int
 
 
 def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigLists]:
-    """Lists of queues for the clients of every group.
-
-    Parameters
-    ----------
-    present : Present
-    balance : {"topic", "total"}
-    snapshot : Snapshot
-        The snapshot has the topics that the lists leave out.
-
-    Raises
-    ------
-    ValueError
-        The balance is not one of `BALANCES`.
-    """
+    """Lists of queues for the clients of every group."""
     if balance not in BALANCES:
         raise ArgumentError(f"balance must be one of {', '.join(BALANCES)}, got {balance!r}")
     fleet = present.planned.fleet

@@ -59,13 +59,6 @@ def counts_table(present: Present) -> pa.Table:
 def worthwhile(n_queues: Sequence[int], n_clients: int) -> list[int]:
     """Numbers of clients to try, ascending: the present one, its neighbours, and those that split all topics evenly.
 
-    Parameters
-    ----------
-    n_queues : sequence of int
-        Queues of every topic.
-    n_clients : int
-        Clients now.
-
     Examples
     --------
     >>> worthwhile([12, 8], 5)

@@ -20,22 +20,7 @@ _LIGHT = (RETRY_PREFIX, "%LMQ%")
 
 
 def signs_of(snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()) -> list[Sign]:
-    """The signs of some groups.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `rmqalloc.evidence.with_strategies`.
-    groups : sequence of Group
-        By name.
-    planned : collection of str
-        Groups for which there is a plan.
-
-    Raises
-    ------
-    ValueError
-        A topic has too many queues to be checked.
-    """
+    """The signs of some groups."""
     reading = _Reading(snapshot)
     signs = [reading.of_group(one) | (Sign.PLAN if one.name in planned else NONE) for one in groups]
     plain = [at for at, found in enumerate(signs) if not found & OF_OWNERS]

@@ -28,14 +28,7 @@ _Mask = NDArray[np.bool_]
 
 
 def owner_signs(groups: Sequence[Group], topics: Sequence[Topic]) -> list[Sign]:
-    """Whether a queue of each group has no owner, a client no queue, and reports another owner.
-
-    Parameters
-    ----------
-    groups : sequence of Group
-        With their strategies. Clients of a group that divide its queues alike; all of them report what they own, or none does.
-    topics : sequence of Topic
-    """
+    """Whether a queue of each group has no owner, a client no queue, and reports another owner."""
     if not groups:
         return []
     # A strategy in doubt is computed all the same: that it is in doubt is a finding of its own.

@@ -54,24 +54,7 @@ class SignedGroup:
 
 
 class SignedGroups:
-    """The wanted groups of a snapshot, by name.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `rmqalloc.evidence.with_strategies`.
-    wanted : callable
-        Which groups.
-    planned : mapping of consumer group to mapping, optional
-        Owners by a plan to compare with.
-    seen_for : mapping, optional
-        See `AuditedGroup`.
-
-    Raises
-    ------
-    ValueError
-        A topic has too many queues to be checked.
-    """
+    """The wanted groups of a snapshot, by name."""
 
     def __init__(
         self,

@@ -16,23 +16,12 @@ from rmqalloc.views.unit_views import Queues
 class WrittenTopic:
     """The queues of a topic that producers write to.
 
-    Parameters
-    ----------
-    route : Topic
-    seen : tuple of MessageQueue, optional
-        What consumers see, in Java's order, if that is laid out already.
-
     Attributes
     ----------
     visible : tuple of MessageQueue
         Written queues that consumers see, in Java's order.
     hidden : dict of str to tuple of MessageQueue
         Those that they do not, by the reason.
-
-    Raises
-    ------
-    ValueError
-        There are more queues than can be checked.
     """
 
     def __init__(self, route: Topic, seen: Queues | None = None) -> None:

@@ -61,19 +61,7 @@ def not_known(
     has_topic: Callable[[str], object],
     is_whole: bool,
 ) -> tuple[NotKnown, ...]:
-    """Facts that some of the rules need and that are not known, by kind.
-
-    Parameters
-    ----------
-    looked_at : sequence of SignedGroup
-    snapshot : Snapshot
-    rules : collection of str
-        Those that are followed.
-    has_topic : callable
-        Which topics are looked at.
-    is_whole : bool
-        Whether all groups are looked at, so that it matters which there are.
-    """
+    """Facts that some of the rules need and that are not known, by kind."""
     kinds = {kind for rule in rules for kind in NEEDS.get(rule, ())}
     if "no-consumer" in rules:  # who reads what is looked at too
         kinds.update(_OF_READERS)

@@ -37,11 +37,6 @@ REACH_SCHEMA = pa.schema([
 class Reach:
     """Who reads the queues that hold or get messages.
 
-    Parameters
-    ----------
-    make : callable
-        Gives the answers; called when they are first looked at.
-
     Attributes
     ----------
     answers : tuple of Answer
@@ -114,17 +109,7 @@ def reach_of(
     has_topic: Callable[[str], object],
     with_all_groups: bool,
 ) -> Reach:
-    """Who reads the queues of the topics of some groups.
-
-    Parameters
-    ----------
-    looked_at : sequence of SignedGroup
-    snapshot : Snapshot
-    has_topic : callable
-        Which topics to look at.
-    with_all_groups : bool
-        Whether these are all groups; only then it is known which topics no group subscribes to.
-    """
+    """Who reads the queues of the topics of some groups."""
 
     def make() -> Iterator[Answer]:
         written = WrittenTopics({topic.name: topic for topic in snapshot.topics})

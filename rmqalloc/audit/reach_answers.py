@@ -111,12 +111,7 @@ class Answer:
 
 
 class WrittenTopics:
-    """The written queues of topics, made when they are first asked for.
-
-    Parameters
-    ----------
-    routes : mapping of name to Topic
-    """
+    """The written queues of topics, made when they are first asked for."""
 
     def __init__(self, routes: Mapping[str, Topic]) -> None:
         self._routes = routes

@@ -16,18 +16,7 @@ _MOST_RANGES = 4
 
 
 def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True) -> Iterator[str]:
-    """The table, or that every queue is read; and of which queues that is not known.
-
-    Parameters
-    ----------
-    reach : Reach
-    most : int or None
-        Rows to show; all if None.
-    file : text file, optional
-        Where it goes.
-    is_known : bool
-        Whether the snapshot has all that decides it.
-    """
+    """The table, or that every queue is read; and of which queues that is not known."""
     unread, unknown = reach.unread, unknown_words(reach)
     yield headline(reach, is_known)
     if unread:

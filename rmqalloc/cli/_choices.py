@@ -35,15 +35,7 @@ class Choice(_Choice):
 
 
 class FileOrExample(TextType):
-    """A file, or ``example:NAME``, which becomes the path of that example.
-
-    Parameters
-    ----------
-    kind : str
-        What the example has to be, see `rmqalloc.examples`.
-    must_exist : bool
-        Whether a file that is not there is wrong usage; else it is for whoever reads it to say.
-    """
+    """A file, or ``example:NAME``, which becomes the path of that example."""
 
     name = "file"
 

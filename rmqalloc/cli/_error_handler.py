@@ -29,15 +29,7 @@ _OURS = ("rmqalloc", "spark_udfs")
 
 
 def exit_code_of(command: Callable[[], int], verb: str) -> int:
-    """Run a command; an error becomes a message on standard error and an exit code.
-
-    Parameters
-    ----------
-    command : callable
-        Gives the exit code.
-    verb : str
-        What it is called in the message about a defect.
-    """
+    """Run a command; an error becomes a message on standard error and an exit code."""
     try:
         return command()
     except click.UsageError as error:

@@ -39,13 +39,7 @@ class EvidenceOptions:
     client_rooms: tuple[str, ...] = ()
 
     def given_rooms(self) -> GivenRooms | None:
-        """All rooms that are given, None if there are none.
-
-        Raises
-        ------
-        OSError, RoomsFileError
-            The file cannot be read.
-        """
+        """All rooms that are given, None if there are none."""
         from rmqalloc.evidence import GivenRooms, read_rooms
 
         if not (self.rooms or self.broker_rooms or self.client_rooms):

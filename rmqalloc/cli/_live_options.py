@@ -131,17 +131,7 @@ def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
-    """A snapshot of the running cluster that the options name; how far it is and what it holds go to standard error.
-
-    Raises
-    ------
-    click.UsageError
-        No name server is named, one is not ``host:port``, or no server is named by ``--acl-address``.
-    click.ClickException
-        No name server answers, it knows no broker, or nothing could be read.
-    OSError, ValueError
-        A file of keys or certificates cannot be read, or a pattern matches nothing.
-    """
+    """A snapshot of the running cluster that the options name; how far it is and what it holds go to standard error."""
     import rmqalloc
     from rmqalloc.remoting import RemotingError, ResponseError
     from rmqalloc.remoting.client import name_servers

@@ -23,13 +23,7 @@ _ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --s
 
 
 def plan_inputs(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
-    """A plan of what the options ask for; its warnings go to standard error.
-
-    Raises
-    ------
-    ValueError
-        Something that a flag names is not there, or no group can be planned.
-    """
+    """A plan of what the options ask for; its warnings go to standard error."""
     import rmqalloc
     from rmqalloc.plans.unmatched import NO_ROOM, refused_after, unassigned
     from rmqalloc.snapshot.matching import none_planned

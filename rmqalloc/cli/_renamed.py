@@ -17,19 +17,7 @@ UNTIL = "0.3.0"
 def renamed(
     old: str, new: str, into: str, declared: tuple[str, ...], **settings: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Take a former name of an option for the one of today.
-
-    Parameters
-    ----------
-    old, new : str
-        Both options as they are named, such as ``--format`` and ``-o``.
-    into : str
-        The command's argument of the option of today.
-    declared : tuple of str
-        How click declares the former one, with the name of an argument of its own as the last.
-    **settings
-        As `click.option` takes them.
-    """
+    """Take a former name of an option for the one of today."""
     own = declared[-1]
 
     def added(command: Callable[..., Any]) -> Callable[..., Any]:

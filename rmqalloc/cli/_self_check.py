@@ -22,13 +22,7 @@ self_check_option = click.option(
 
 
 def hold_to_itself(wanted: bool, result: Any, plan: Plan | None = None, informed_by: str = "notice") -> None:
-    """Check a result if that is asked for, as `rmqalloc.invariants.checked` does, and say how much was checked.
-
-    Raises
-    ------
-    RuntimeError
-        It contradicts itself: a defect, of which the exit code and the message say so.
-    """
+    """Check a result if that is asked for, as `rmqalloc.invariants.checked` does, and say how much was checked."""
     if not wanted:
         return
     from rmqalloc.invariants import checked

@@ -32,32 +32,14 @@ CLEARED_LINE = "\r\x1b[K"
 
 
 def say(text: str = "", err: bool = False, end: str = "\n") -> None:
-    """Print lines of ours.
-
-    Parameters
-    ----------
-    text : str
-        Lines, with names made printable.
-    err : bool
-        To standard error.
-    end : str
-        What follows them.
-    """
+    """Print lines of ours."""
     file = sys.stderr if err else sys.stdout
     _write(file, _safe(text + end, file))
     file.flush()
 
 
 def tell(what: str, said: str) -> None:
-    """Print to standard error what somebody else says, behind what it is.
-
-    Parameters
-    ----------
-    what : str
-        A word of ours, such as ``note``.
-    said : str
-        Anything.
-    """
+    """Print to standard error what somebody else says, behind what it is."""
     say(f"{what}: {message(said)}", err=True)
 
 
@@ -82,11 +64,6 @@ def guarded() -> Iterator[None]:
 
 class Guard(io.TextIOBase):
     """A text stream that lets through nothing but visible text, line breaks, and our own colours and progress.
-
-    Parameters
-    ----------
-    stream : text file
-        Where it goes.
 
     Examples
     --------

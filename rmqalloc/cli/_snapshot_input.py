@@ -162,13 +162,7 @@ _OPTIONS = (
 
 
 def snapshot_of(inputs: Inputs) -> Snapshot:
-    """The snapshot that the options name; notes about it and about the strategies of its groups go to standard error.
-
-    Raises
-    ------
-    OSError, ValueError
-        It cannot be read.
-    """
+    """The snapshot that the options name; notes about it and about the strategies of its groups go to standard error."""
     from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
     if inputs.live is not None:
@@ -244,15 +238,6 @@ def _doubts(groups: Iterable[Group], is_accepted: bool) -> Iterator[str]:
 def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False, by_client: bool = False) -> int:
     """The exit code for groups that were left out, which are reported: `weak_code`, else `exit_codes.FAILURE` if the strategies
     of some are in doubt, else `partial_code`.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    inputs : Inputs
-    clients_join : bool
-        Whether groups without clients get some, so that their strategies matter.
-    by_client : bool
-        Whether groups whose clients differ are worked out client by client, so that only what these divide by must be known.
     """
     from rmqalloc.evidence import doubtful
     from rmqalloc.evidence.known import known_by_client

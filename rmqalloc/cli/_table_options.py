@@ -46,13 +46,7 @@ class TableOptions:
 
 
 def table_options(as_text: str) -> Callable[[Command], Command]:
-    """Add ``--output``, ``--columns``, ``--sort`` and ``--top``; the command gets them as one argument, ``tables``.
-
-    Parameters
-    ----------
-    as_text : str
-        What ``--top`` cuts where the result is text, for its help.
-    """
+    """Add ``--output``, ``--columns``, ``--sort`` and ``--top``; the command gets them as one argument, ``tables``."""
 
     def added(command: Command) -> Command:
         @functools.wraps(command)

@@ -26,15 +26,7 @@ class Told:
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
 
     def snapshot(self, path: str | None, flag: str) -> Snapshot | None:
-        """What the plan was made from.
-
-        Parameters
-        ----------
-        path : str or None
-            File of the snapshot.
-        flag : str
-            The option that gives it.
-        """
+        """What the plan was made from."""
         from rmqalloc.snapshot.files import read
 
         if path is not None:

@@ -18,14 +18,7 @@ _CHANGE = ("moved", "new", "gone", "unowned", "double_owned", "repaired")
 
 
 class Compared:
-    """The first two states of queues that lie beside one another.
-
-    Parameters
-    ----------
-    queues : NamedQueues
-    states : sequence of KnownOwners
-        Those two states.
-    """
+    """The first two states of queues that lie beside one another."""
 
     def __init__(self, queues: NamedQueues, states: Sequence[KnownOwners]) -> None:
         self.queues, self._states = queues, states

@@ -37,14 +37,6 @@ _NOT_PLANNED = "the plan does not have it"
 class PlanSide:
     """What a scenario of a plan comes to.
 
-    Parameters
-    ----------
-    plan : Plan
-    scenario : str
-        Its name.
-    groups, topics : sequence of str
-        Those that are compared, and perhaps others that the plan does not have.
-
     Attributes
     ----------
     groups : dict of str to Group

@@ -35,16 +35,7 @@ def changes_table(changes: Iterable[Change]) -> pa.Table:
 def queues_table(
     compared: Compared, causes: pa.Array | None, planned: pa.Array | None, lags: tuple[Lags, Lags]
 ) -> pa.Table:
-    """`rmqalloc.diffs.Diff.queues`.
-
-    Parameters
-    ----------
-    compared : Compared
-    causes, planned : pyarrow.Array or None
-        These columns, of every queue that differs.
-    lags : tuple of mapping
-        Messages not yet consumed, before and after.
-    """
+    """`rmqalloc.diffs.Diff.queues`."""
     queues, rows = compared.queues, compared.rows
     groups, topics, brokers = (
         names.take(pa.array(numbers[rows]))
@@ -94,17 +85,7 @@ def clients_table(
     sides: Sequence[Mapping[str, Group]],
     known: Container[str],
 ) -> pa.Table:
-    """`rmqalloc.diffs.Diff.clients`.
-
-    Parameters
-    ----------
-    compared : Compared
-    changes : iterable of Change
-    sides : sequence of mapping of str to Group
-        Groups before and after.
-    known : container of str
-        Groups whose owners are compared; of others it is not known what their clients own.
-    """
+    """`rmqalloc.diffs.Diff.clients`."""
     ids = [{name: set(group.client_ids) for name, group in side.items()} for side in sides]
     status = {
         (one.consumer_group, one.client_id): one.change.removeprefix("client_")
@@ -128,16 +109,7 @@ def clients_table(
 def causes_table(
     compared: Compared, found: Replayed, changes: Iterable[Change], readers: Mapping[str, Sequence[str]]
 ) -> pa.Table:
-    """`rmqalloc.diffs.Diff.causes`.
-
-    Parameters
-    ----------
-    compared : Compared
-    found : Replayed
-    changes : iterable of Change
-    readers : mapping of str to sequence of str
-        By topic, the groups that read it on either side.
-    """
+    """`rmqalloc.diffs.Diff.causes`."""
     queues = compared.queues
     moved = (
         np.stack([queues.counted(each) for each in found.moved])

@@ -34,16 +34,7 @@ _NOTHING = "–"
 
 
 def diff_lines(diff: Diff, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-    """Lines of a whole difference.
-
-    Parameters
-    ----------
-    diff : Diff
-    file : text file, optional
-        Where they go.
-    top : int, optional
-        Most groups of the list, and most changes of topics; 20 unless given.
-    """
+    """Lines of a whole difference."""
     top = top or _SHOWN
     yield from _header(diff.before, diff.after)
     yield ""

@@ -60,14 +60,7 @@ class Replayed(NamedTuple):
 
 
 def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) -> list[ReplayedState]:
-    """The states on the way from one snapshot to the other, that before any difference first, with computed owners.
-
-    Parameters
-    ----------
-    before, after : SnapshotSide
-    groups : sequence of str
-        Groups of both of which it is known what their clients divide by.
-    """
+    """The states on the way from one snapshot to the other, that before any difference first, with computed owners."""
     on_the_way = {name: list(stages(before.groups[name], after.groups[name])) for name in groups}
     routes = changed_topics(before, after)
     concerned = [[name for name in groups if _own_otherwise(before, name)]]
@@ -89,16 +82,7 @@ def _own_otherwise(side: SnapshotSide, name: str) -> bool:
 
 
 def replayed(queues: NamedQueues, states: Sequence[ReplayedState], groups: Sequence[str]) -> Replayed:
-    """Count what moved which queue.
-
-    Parameters
-    ----------
-    queues : NamedQueues
-        Of the states before and after, and of `moments`.
-    states : sequence of ReplayedState
-    groups : sequence of str
-        Those that `moments` was given.
-    """
+    """Count what moved which queue."""
     before, after, *owners = queues.owners
     rows, in_both = queues.rows_of(groups), (before != ABSENT) & (after != ABSENT)
     moved = np.zeros((len(CAUSES), before.size), bool)

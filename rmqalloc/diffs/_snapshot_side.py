@@ -49,13 +49,7 @@ class SnapshotSide:
     def of(
         cls, snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, assume: bool = False
     ) -> SnapshotSide:
-        """The groups and topics of a snapshot that match patterns.
-
-        Raises
-        ------
-        ValueError
-            Two groups or two topics have one name.
-        """
+        """The groups and topics of a snapshot that match patterns."""
         routes = by_name(snapshot.topics, "topics")
         by_name(snapshot.groups, "consumer groups")
         known = by_name(with_strategies(snapshot, groups, assume).groups, "consumer groups")
@@ -121,15 +115,7 @@ def _unread(units: pa.Table, topics: Iterable[Topic]) -> pa.Table:
 
 
 def queue_state(queues: pa.Table, units: pa.Table, when: str) -> KnownOwners:
-    """A state of a plan.
-
-    Parameters
-    ----------
-    queues, units : pyarrow.Table
-        Rows of `rmqalloc.plans.Plan.queues` and ``units`` of one scenario.
-    when : {"before", "after"}
-        Whose owners to take of ``queues``.
-    """
+    """A state of a plan."""
     figures = units.select(["consumer_group", "topic", "err_code", "err_msg", "double_owned"])
     good = pc.is_in(figures["err_code"], pa.array([int(code) for code in _ASSIGNED], figures["err_code"].type))
     unknown = {unit_of(row): row["err_msg"] for row in figures.filter(pc.invert(good)).to_pylist()}

@@ -14,20 +14,7 @@ _OF_A_PLAN = re.compile(rb'"kind"\s*:\s*"Plan"')  # no name can hold this: quote
 
 
 def read_state(path: str) -> tuple[Snapshot | Plan, tuple[str, ...]]:
-    """Read a snapshot of any form or a saved plan; ``-`` is standard input, for a snapshot alone.
-
-    Returns
-    -------
-    tuple of (Snapshot or Plan) and tuple of str
-        It, and what should be known about it.
-
-    Raises
-    ------
-    OSError
-        The file cannot be read.
-    SnapshotError, PlanError
-        It holds neither, or a plan that was changed after it was written.
-    """
+    """Read a snapshot of any form or a saved plan; ``-`` is standard input, for a snapshot alone."""
     if path.endswith(PACKED):
         return load_plan(path), ()
     source = read_source(path, SnapshotError)

@@ -43,11 +43,6 @@ class _RefusedError(Error, ValueError):
 def loads(text: str) -> Any:
     """Data of JSON text.
 
-    Raises
-    ------
-    TextError
-        If it is not JSON, an object has one key twice, a number is none, or it is nested too deeply.
-
     Examples
     --------
     >>> loads('{"a": {"b": 1, "c": 2, "b": 3}}')

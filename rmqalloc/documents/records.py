@@ -99,14 +99,7 @@ class MappingOf:
 
 
 class Record:
-    """An instance of a dataclass or named tuple from a mapping of its fields.
-
-    Parameters
-    ----------
-    cls : type
-    **kinds : Kind
-        Of fields that cannot declare them where the class stands.
-    """
+    """An instance of a dataclass or named tuple from a mapping of its fields."""
 
     def __init__(self, cls: type[Any], **kinds: Kind) -> None:
         self.cls = cls

@@ -47,19 +47,6 @@ _ALWAYS = ("null", "merge")
 def loads(text: str, words: bool = False) -> Any:
     """Data of YAML text.
 
-    Parameters
-    ----------
-    text : str
-    words : bool
-        Numbers, true and false are the text that stands there.
-
-    Raises
-    ------
-    TextError
-        If it is not YAML, a mapping has one key twice, or it is nested too deeply or too large.
-    ModuleNotFoundError
-        If PyYAML is not installed.
-
     Examples
     --------
     >>> loads("base: &base {a: 1, b: 2}\\nmore: {<<: *base, b: 3}")
@@ -90,11 +77,6 @@ def loads(text: str, words: bool = False) -> Any:
 
 def dump(data: Any) -> str:
     """YAML text of plain data.
-
-    Raises
-    ------
-    DocumentError
-        If it has more values, or is nested deeper, than is read, or a number is none (NaN, infinity).
 
     Examples
     --------

@@ -34,18 +34,7 @@ def fits_one_ring(fleet: Fleet, ids: Derived) -> bool:
 def owners_on_one_ring(
     fleet: Fleet, rows: NDArray[np.int64], points: NDArray[np.uint32], hashes: NDArray[np.uint32]
 ) -> NDArray[np.int32]:
-    """Owners of all queues, as places in the lists of their units; no list is empty.
-
-    Parameters
-    ----------
-    fleet : Fleet
-    rows : ndarray of int64
-        The clients of all lists, ascending in each.
-    points : ndarray of uint32, shape (n_clients, virtual_nodes)
-        Of all clients.
-    hashes : ndarray of uint32
-        Of the queues of all queue lists.
-    """
+    """Owners of all queues, as places in the lists of their units; no list is empty."""
     n_clients, n_points = len(points), points.size
     lists = fleet.client_lists
     places = np.full((lists.offsets.size - 1) * n_clients, -1, np.int32)

@@ -33,11 +33,6 @@ class Assigner:
     """Gives queues their owners, again and again for fleets that are made out of one another.
 
     The hashes of client ids and queues are kept, for scenarios move many of them about and bring few new ones.
-
-    Parameters
-    ----------
-    fleet : Fleet
-        The one that the others are made from.
     """
 
     def __init__(self, fleet: Fleet) -> None:
@@ -46,20 +41,7 @@ class Assigner:
         self._points: dict[tuple[tuple[Strings, ...], int], Hashes] = {}
 
     def owners(self, fleet: Fleet, rules: Rules) -> tuple[Owners, Bad]:
-        """Owners of all queues of all units, and why some units could not be assigned.
-
-        Parameters
-        ----------
-        fleet : Fleet
-            In Java's order. Units may be without queues or without clients; the queues of these are nobody's.
-        rules : Rules
-            Their strategies.
-
-        Raises
-        ------
-        TypeError
-            A strategy needs machine rooms and the fleet does not know them.
-        """
+        """Owners of all queues of all units, and why some units could not be assigned."""
         numbers = np.flatnonzero(np.bincount(rules.of_unit, minlength=len(rules.table))).tolist()
         if len(numbers) == 1 and not fleet.empty_units.size:
             s = rules.table[numbers[0]]

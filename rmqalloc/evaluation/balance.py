@@ -42,19 +42,6 @@ class Balance(NamedTuple):
 def balance(fleet: Fleet, owners: NDArray[np.int32]) -> Balance:
     """Figures of every unit of a fleet under one allocation.
 
-    Parameters
-    ----------
-    fleet : Fleet
-        The units.
-    owners : int32 array, shape (fleet.queue_offsets[-1],)
-        Owner of every queue as a position in its unit's client list, -1 for nobody; what
-        ``Strategy.assign_fleet(fleet)`` returns.
-
-    Raises
-    ------
-    ValueError
-        If ``owners`` has another length, or names a client position that its unit does not have.
-
     Examples
     --------
     >>> from rmqalloc import Fleet, strategy
@@ -84,25 +71,7 @@ def mean_load(n_queues: NDArray[Any], n_clients: NDArray[Any]) -> NDArray[np.flo
 
 
 def loads(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Count the queues of every client.
-
-    Parameters
-    ----------
-    fleet : Fleet
-        The units.
-    owners : int32 array, shape (fleet.queue_offsets[-1],)
-        As in `balance`.
-
-    Returns
-    -------
-    int32 array, shape (fleet.client_offsets[-1],)
-        The clients of unit ``u`` are ``client_offsets[u]:client_offsets[u + 1]``, in the order of its client list.
-
-    Raises
-    ------
-    ValueError
-        As `balance`.
-    """
+    """Count the queues of every client."""
     out = np.empty(fleet.client_offsets[-1], dtype=np.int32)
     tally.loads(fleet.queue_offsets, fleet.client_offsets, checked_owners(fleet, owners), out)
     return out
@@ -110,23 +79,6 @@ def loads(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def cross_room(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
     """Count the queues that a client of another machine room owns.
-
-    Parameters
-    ----------
-    fleet : Fleet
-        The units; their rooms are those of the columns ``broker_rooms`` and ``client_rooms``.
-    owners : int32 array, shape (fleet.queue_offsets[-1],)
-        As in `balance`.
-
-    Returns
-    -------
-    int32 array, shape (n_units,)
-        Queues whose broker's machine room and whose owner's are both known and differ; all 0 in a fleet without rooms.
-
-    Raises
-    ------
-    ValueError
-        As `balance`.
 
     Examples
     --------

@@ -17,11 +17,6 @@ MAX_CARRIED_BYTES = 1 << 26
 def check_carried(carry: Collection[str], planned: pa.Schema) -> None:
     """Refuse to carry columns that would have the name of one of the plan.
 
-    Raises
-    ------
-    ValueError
-        A name is taken; Spark does not tell names by the case of their letters, so neither does this.
-
     Examples
     --------
     >>> check_carried(["Skew"], pa.schema([("skew", pa.float64())]))
@@ -45,22 +40,6 @@ def with_carried(
     planned: pa.RecordBatch, units: pa.RecordBatch, rows: NDArray[np.int64], carry: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of a plan with columns of their units behind their own.
-
-    Parameters
-    ----------
-    planned : pyarrow.RecordBatch
-        What was planned of the units.
-    units : pyarrow.RecordBatch
-        The units, with the columns to carry.
-    rows : ndarray of int64
-        The unit of every row of ``planned``, in the order of the units.
-    carry : sequence of str
-        Names of the columns; with none ``planned`` is put out as it is.
-
-    Yields
-    ------
-    pyarrow.RecordBatch
-        All rows in order, cut where values that repeat would take more than `MAX_CARRIED_BYTES`; a single row never is.
 
     Examples
     --------

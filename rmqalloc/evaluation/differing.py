@@ -25,18 +25,6 @@ from rmqalloc.views.view_units import differ
 def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[str, int | None]:
     """How many queues of each group have other owners by report than by what every client computes.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `rmqalloc.evidence.with_strategies`.
-    groups : sequence of str
-        Patterns.
-
-    Returns
-    -------
-    dict of str to int or None
-        Groups of which a client reports what it owns; None if what the clients compute is not known.
-
     Examples
     --------
     >>> from rmqalloc.evidence import with_strategies

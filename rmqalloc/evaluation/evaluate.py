@@ -168,22 +168,6 @@ def evaluate(
     """Work out units before any change and after every scenario.
 
     That a good unit is left without clients or queues is an outcome; one that could not be assigned before needs both.
-
-    Parameters
-    ----------
-    read : Read
-        What `read_batch` gives.
-    scenarios : sequence of Scenario
-    with_names : bool
-        Whether names will be read (`EvaluatedUnits.fleet`): fleets that are made on the way are kept then. Without it they
-        are dropped, and made again if they are read.
-    with_figures : bool
-        Whether figures are wanted; without it those of outcomes are empty.
-
-    Raises
-    ------
-    TypeError
-        A scenario asks for a machine room, or its strategy does, and the fleet does not know the rooms.
     """
     parts, unassigned = [], dict(read.unassigned)
     for units in read.units:
@@ -197,12 +181,6 @@ def evaluate(
 
 class _Evaluator:
     """Units that can be assigned before any change, and what scenarios make of them.
-
-    Parameters
-    ----------
-    units : ReadUnits
-    with_names, with_figures : bool
-        As for `evaluate`.
 
     Attributes
     ----------

@@ -85,14 +85,6 @@ class FiguresTable:
 
     Figures are kept once for all units and scenarios that share them; what a unit has in a scenario is a place there. Bad rows
     without figures have the places behind.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-    n_units : int
-        Rows of the batch.
-    scenarios : sequence of str
-        Names, the state before any change first.
     """
 
     def __init__(self, evaluation: Evaluation, n_units: int, scenarios: Sequence[str]) -> None:

@@ -51,18 +51,6 @@ def movement(
 ) -> Movement:
     """Compare two allocations of the same consumer groups, whose queues and clients may differ.
 
-    Parameters
-    ----------
-    before, after : Fleet
-        The same units in the same order.
-    owners_before, owners_after : int32 arrays
-        What ``Strategy.assign_fleet`` answers for each.
-
-    Raises
-    ------
-    ValueError
-        If the fleets differ in their units, or owners do not fit their fleet.
-
     Examples
     --------
     >>> from rmqalloc import Fleet, strategy
@@ -89,17 +77,7 @@ def movement_of(
     owners_after: NDArray[np.int32],
     renamed: NDArray[np.int32],
 ) -> Movement:
-    """`movement` where it is known which client is which; nothing is checked.
-
-    Parameters
-    ----------
-    before, after : Fleet
-        As for `movement`; quickest where both have the same ``queue_lists``.
-    owners_before, owners_after : int32 arrays
-        Owners that fit their fleets, contiguous.
-    renamed : int32 array, shape (before.client_offsets[-1],)
-        What `renamed_clients` answers: a place in the client list after for every client before, -1 where it is gone.
-    """
+    """`movement` where it is known which client is which; nothing is checked."""
     if not before.is_regular:
         owners_before = _renumbered(before, owners_before, before.client_lists.first)
     n_clients_after = after.n_clients
@@ -127,18 +105,7 @@ def movement_of(
 
 
 def renamed_clients(before: Fleet, after: Fleet) -> NDArray[np.int32]:
-    """Where every client before is after.
-
-    Parameters
-    ----------
-    before, after : Fleet
-        The same units in the same order.
-
-    Returns
-    -------
-    int32 array, shape (before.client_offsets[-1],)
-        First place in its unit's client list after of each client before (units laid end to end), -1 where it is gone.
-    """
+    """Where every client before is after."""
     one, other = before.client_lists, after.client_lists
     places = list_positions(before.client_offsets)
     if one is not other or not np.array_equal(before.unit_client_list, after.unit_client_list):

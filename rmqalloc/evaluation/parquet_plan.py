@@ -99,11 +99,6 @@ def plan_files(
 def read_columns(names: Sequence[str]) -> list[str]:
     """Those of a table's columns that are read, in the order of `INPUT_COLUMNS`.
 
-    Raises
-    ------
-    TypeError
-        A column is missing; the message has the names of all that are there, and the one that was perhaps meant.
-
     Examples
     --------
     >>> read_columns(["region", "client_ids", "topic", "brokers", "consumer_group"])
@@ -146,15 +141,7 @@ def plan_writer(where: str | os.PathLike[str] | IO[bytes], spec: PlanSpec) -> pq
 
 
 def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
-    """Strategies of the rows of a Parquet file or directory, the most frequent first.
-
-    Parameters
-    ----------
-    source : path
-        What `plan_files` has read.
-    default : str
-        The strategy of rows that name none.
-    """
+    """Strategies of the rows of a Parquet file or directory, the most frequent first."""
     counts: Counter[str] = Counter()
     for file in _dataset(source).get_fragments():
         if "strategy" not in _schema(file).names:
@@ -173,13 +160,7 @@ def processors() -> int:
 
 
 def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path or a URI, and the path there.
-
-    Raises
-    ------
-    ValueError
-        pyarrow does not know the URI; the message repeats no credentials.
-    """
+    """The file system of a path or a URI, and the path there."""
     text = os.fspath(where)
     if "://" not in text:
         return pafs.LocalFileSystem(), os.path.abspath(text)

@@ -29,27 +29,6 @@ def plan_and_quarantine(
 ) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     """Plan a stream of batches, and set their bad rows aside.
 
-    Parameters
-    ----------
-    batches, spec, max_queues
-        As `rmqalloc.evaluation.plan_stream`.
-
-    Yields
-    ------
-    planned : pyarrow.RecordBatch
-        As `rmqalloc.evaluation.plan_stream`.
-    bad : pyarrow.RecordBatch
-        Of the same rows those that are bad, schema `quarantine_schema`: a row that is bad before any change once, with the
-        scenario "current", be it that a scenario cures it or not; another one once for every scenario in which its strategy
-        refuses it. With the output "best"
-        every bad row is there once, and its scenario is null if it is bad in all of them. The columns of the table are as they
-        came, byte by byte: one that is to be text and is not UTF-8 may have to be read as binary.
-
-    Raises
-    ------
-    TypeError
-        As `rmqalloc.evaluation.plan_batch`.
-
     Examples
     --------
     >>> unit = {"consumer_group": "g", "topic": "T", "brokers": [{"broker_name": "b", "read_queue_nums": 4}]}

@@ -101,13 +101,7 @@ class ReadUnits:
 
 
 class Unusable(Strategy):
-    """Stands for a strategy that a row names and nobody knows: it assigns nothing, until a scenario sets another.
-
-    Parameters
-    ----------
-    reason : str
-        What is wrong with the name or its virtual nodes.
-    """
+    """Stands for a strategy that a row names and nobody knows: it assigns nothing, until a scenario sets another."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -160,22 +154,7 @@ class Read:
 
 
 def read_batch(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str]) -> Read:
-    """The units of a batch.
-
-    Parameters
-    ----------
-    batch : pyarrow.RecordBatch
-        As `rmqalloc.evaluation.plan_batch`.
-    default : Strategy
-        The strategy of the rows that do not name one.
-    too_large : dict of int to str
-        Rows that are not to be read, and why.
-
-    Raises
-    ------
-    TypeError
-        A column is missing or of the wrong type.
-    """
+    """The units of a batch."""
     if not too_large:
         return _read(batch, default)
     rows = np.delete(np.arange(batch.num_rows), list(too_large))

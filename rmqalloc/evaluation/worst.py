@@ -33,16 +33,6 @@ def worst_columns(spec: PlanSpec) -> list[str]:
 def worst_of(batches: Iterable[pa.RecordBatch], spec: PlanSpec, n: int) -> Worst:
     """The worst units of every scenario.
 
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-        A plan, or `worst_columns` of it with ``scenario`` and ``err_code``.
-    spec : PlanSpec
-        What was planned; the worst have most of what ``best_by`` weighs, the weightiest first. Of equals the first by
-        group and topic is worse.
-    n : int
-        How many units of each scenario; bad rows are none of them.
-
     Examples
     --------
     >>> rows = [{"consumer_group": g, "topic": "T", "scenario": "current", "moved": m, "err_code": 0}

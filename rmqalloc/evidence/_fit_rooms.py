@@ -152,16 +152,7 @@ class Placement(NamedTuple):
 def placed_groups(
     snapshot: Snapshot, groups: Sequence[tuple[Group, Sequence[Method]]], is_taken: Callable[[Group, RoomFit], bool]
 ) -> Placement:
-    """Find the machine rooms of groups of which owners are known and rooms are not.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    groups : sequence of (Group, sequence of Method)
-        With what each may divide by; all of it reads machine rooms.
-    is_taken : callable
-        Whether the likeliest rooms of a group are taken; others are a guess, from which nothing follows.
-    """
+    """Find the machine rooms of groups of which owners are known and rooms are not."""
     routes = {topic.name: topic for topic in snapshot.topics}
     found = [(group, made) for group, tried in groups if (made := _unplaced(group, tried, routes)) is not None]
     brokers: _BrokerRooms = {}

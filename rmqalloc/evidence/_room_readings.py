@@ -58,13 +58,6 @@ def readings(
 ) -> list[RoomReading] | None:
     """All readings that owners allow, the likeliest first; None if there are too many to try.
 
-    Parameters
-    ----------
-    brokers, clients : mapping of str to str or None
-        Rooms of the brokers and clients of a group, as far as they are known.
-    owners : mapping of str to set of str
-        By broker, the client ids that own its queues.
-
     Examples
     --------
     >>> found = readings({"az1-a": None, "az2-a": None}, {"az1-x": None, "az2-y": None}, {"az1-a": {"az1-x"}})

@@ -82,16 +82,7 @@ class Fit(NamedTuple):
 
 
 def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
-    """How well strategies explain the owners of groups.
-
-    Parameters
-    ----------
-    groups : sequence of OwnedQueues
-    tried : sequence of sequence of Method
-        The strategies to try for each group, likeliest first; see `candidates`.
-    rooms : Rooms
-        For MACHINE_ROOM_NEARBY.
-    """
+    """How well strategies explain the owners of groups."""
     fleet = Fleet.from_groups(
         (one.name, queues[0].topic, queues, one.client_ids) for one in groups for queues in one.queues
     )

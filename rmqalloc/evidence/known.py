@@ -100,15 +100,7 @@ def with_strategies(
 
 
 def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapshot:
-    """The same snapshot with some groups in doubt for a reason of the caller's, so that nothing is computed of them.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `with_strategies`.
-    names : collection of str
-    reason : str
-    """
+    """The same snapshot with some groups in doubt for a reason of the caller's, so that nothing is computed of them."""
     weak = set(names)
 
     def held(group: Group) -> Group:
@@ -131,11 +123,6 @@ def method_of_group(group: Group) -> Method:
 
 def known_by_client(group: Group) -> bool:
     """Whether clients of a group divide by something else than its strategy, and it is known of each by what.
-
-    Parameters
-    ----------
-    group : Group
-        With its strategy, see `with_strategies`.
 
     Examples
     --------

@@ -77,13 +77,7 @@ def has_form(method: Method, dialect: str) -> bool:
 
 
 class ToldApart:
-    """Which dialects come to the same under all strategies that a group has or may get.
-
-    Parameters
-    ----------
-    methods : sequence of Method
-        Strategies that groups are given; if there are none, nothing is told apart.
-    """
+    """Which dialects come to the same under all strategies that a group has or may get."""
 
     def __init__(self, methods: Sequence[Method]) -> None:
         self._methods = methods
@@ -105,12 +99,6 @@ class ToldApart:
 
 def computed_otherwise(groups: Iterable[Group], strategy: str, params: Mapping[str, Any] | None) -> Iterator[str]:
     """Say which clients cannot be given a strategy, for their language has none of this name, and what is planned of them.
-
-    Parameters
-    ----------
-    groups : iterable of Group
-    strategy, params
-        As `rmqalloc.strategies.by_name.rule` takes them. Parameters that name a dialect say that it is meant.
 
     Examples
     --------

@@ -15,13 +15,6 @@ class HeldMemory:
 
     Attributes of what it looks at are only ever added, never replaced, so as long as there are as many, they are the same.
 
-    Parameters
-    ----------
-    holder : object
-        Its attributes are looked at, those in tuples included.
-    kinds : tuple of type
-        Attributes of these types hold arrays in turn.
-
     Examples
     --------
     >>> class Column: ...

@@ -159,11 +159,6 @@ def check_sound(array: pa.Array, name: str) -> None:
 
     Text need not be UTF-8; where it is not, is found later, row by row.
 
-    Raises
-    ------
-    ValueError
-        Offsets or indices of the column, or of what it holds, do not fit.
-
     Examples
     --------
     >>> offsets = pa.py_buffer(np.array([0, 9, 2], np.int32))

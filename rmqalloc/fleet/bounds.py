@@ -40,24 +40,7 @@ def check_size(n: int, what: str) -> None:
 
 
 def unit_sizes(offsets: Offsets, unit_list: Index, what: str, names_of: Callable[[int], tuple[str, str]]) -> Index:
-    """Lengths of the lists that units name, as int32.
-
-    Parameters
-    ----------
-    offsets : ndarray of int64
-        Where every list begins.
-    unit_list : ndarray of int32, shape (n_units,)
-        List of every unit.
-    what : str
-        What the lists hold: "queues" or "clients".
-    names_of : callable
-        Consumer group and topic of a unit.
-
-    Raises
-    ------
-    FleetError
-        A unit has more than `MAX_PER_UNIT`. A list that no unit names may have any length.
-    """
+    """Lengths of the lists that units name, as int32."""
     lengths = lengths_of(offsets)
     lists = over_bound(lengths)
     units = np.flatnonzero(among(unit_list, lists)) if lists.size else lists

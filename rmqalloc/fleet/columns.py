@@ -49,11 +49,6 @@ class Strings:
     offsets : ndarray of int64, shape (n + 1,)
         String ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
 
-    Raises
-    ------
-    TypeError, ValueError
-        One is not a contiguous vector of its type, offsets decrease or leave the values, or the text is not UTF-8.
-
     Examples
     --------
     >>> column = Strings.from_list(["b", "", "a"])
@@ -233,15 +228,7 @@ def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> Offsets:
 
 
 def distinct_rows(values: Bytes, offsets: Offsets, keys: Index = _NO_KEYS) -> tuple[Index, Index]:
-    """Number the distinct rows, a row being its bytes and its key, if they have keys, in order of appearance.
-
-    Returns
-    -------
-    kinds : ndarray of int32, shape (n_rows,)
-        Number of each row's kind.
-    first_rows : ndarray of int32, shape (n_kinds,)
-        First row of each kind.
-    """
+    """Number the distinct rows, a row being its bytes and its key, if they have keys, in order of appearance."""
     n = offsets.size - 1
     kinds, first_rows, progress = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(2, np.int64)
     values = values if values.size else _NO_TEXT
@@ -284,12 +271,6 @@ def distinct_strings(column: Strings) -> tuple[Index, Strings]:
 
 def runs(offsets: Offsets, columns: Sequence[NDArray[Any]]) -> tuple[Offsets, Offsets]:
     """Cut every list into runs of elements that are equal in every column.
-
-    Returns
-    -------
-    list_runs : ndarray of int64, shape (n_lists + 1,)
-        List ``r`` has runs ``list_runs[r]`` to ``list_runs[r + 1]``.
-    run_offsets : ndarray of int64, shape (n_runs + 1,)
 
     Examples
     --------

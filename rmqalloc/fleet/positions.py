@@ -21,22 +21,6 @@ Offsets = NDArray[np.int64]
 def position(given: Any, n: int, what: str) -> int:
     """One position among ``n``, from 0 on; a negative one counts from the end.
 
-    Parameters
-    ----------
-    given : int
-        What a caller gave; no bool, for NumPy takes that as a mask.
-    n : int
-        How many there are.
-    what : str
-        One of them, for the error.
-
-    Raises
-    ------
-    IndexError
-        There is none at that position.
-    TypeError
-        It is not an integer.
-
     Examples
     --------
     >>> position(-1, 3, "unit"), position(np.int8(2), 3, "unit")
@@ -50,25 +34,6 @@ def position(given: Any, n: int, what: str) -> int:
 
 def positions(given: Any, n: int, what: str) -> Offsets:
     """Positions among ``n``, from 0 on, of whatever NumPy takes as one index of a vector.
-
-    Parameters
-    ----------
-    given : array or sequence of int, mask of n, or slice
-        What a caller gave; negative positions count from the end.
-    n : int
-        How many there are.
-    what : str
-        One of them, for the error.
-
-    Returns
-    -------
-    ndarray of int64
-        What ``numpy.arange(n)[given]`` answers.
-
-    Raises
-    ------
-    IndexError
-        One is out of bounds, a mask is not as long, or it is no index of several positions.
 
     Examples
     --------
@@ -121,15 +86,7 @@ def _shown(given: Any) -> str:
 
 
 def counted_owners(given: Any, n_queues: int) -> NDArray[np.int32]:
-    """An owners vector of a fleet, whatever it names.
-
-    Raises
-    ------
-    TypeError
-        It is no NumPy array.
-    ValueError
-        It is of another type or of another length.
-    """
+    """An owners vector of a fleet, whatever it names."""
     if not isinstance(given, np.ndarray):
         raise ArgumentTypeError(f"owners must be a numpy array of int32, got {type(given).__name__}")
     if given.dtype != np.int32 or given.shape != (n_queues,):

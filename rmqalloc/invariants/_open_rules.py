@@ -13,17 +13,7 @@ WHICH = ("unowned", "double_owned")
 
 
 def open_rules(rows: CheckedRows, which: str, most: str, n_queues: Values) -> None:
-    """Rules of the figures of one kind of open queues.
-
-    Parameters
-    ----------
-    rows : CheckedRows
-    which : {"unowned", "double_owned"}
-    most : str
-        The column that has the most at one moment.
-    n_queues : ndarray
-        Queues of every row, after.
-    """
+    """Rules of the figures of one kind of open queues."""
     after, worst, p99, total = (
         f"{which}_{name}" for name in ("after", "seconds_worst", "seconds_p99", "queue_seconds")
     )

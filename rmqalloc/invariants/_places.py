@@ -15,11 +15,6 @@ from rmqalloc.invariants._ledger import Keys, Mask
 class Names:
     """Distinct names of columns, numbered.
 
-    Parameters
-    ----------
-    columns : pyarrow.ChunkedArray or pyarrow.Array
-        Of text.
-
     Examples
     --------
     >>> Names(pa.array(["a", "b"])).of(pa.array(["b", None, "c"])).tolist()
@@ -41,12 +36,7 @@ class Names:
 
 
 class Places:
-    """CheckedRows by their keys, which may be in any order.
-
-    Parameters
-    ----------
-    keys : ndarray of int64
-    """
+    """CheckedRows by their keys, which may be in any order."""
 
     def __init__(self, keys: Keys) -> None:
         self.n = keys.size

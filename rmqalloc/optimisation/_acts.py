@@ -73,16 +73,7 @@ class Everyone(NamedTuple):
 
     @classmethod
     def of(cls, group: GroupAtStart, ids: str, n_joining: int) -> Everyone:
-        """All clients of a group of which up to so many join.
-
-        Parameters
-        ----------
-        group : GroupAtStart
-        ids : {"suffix", "address", "stable"}
-            How clients come back from a restart, see `rmqalloc.rollouts.rollout.restart`.
-        n_joining : int
-            They are called ``what-if-000001`` and so on, and are spread over the rooms as those that are there.
-        """
+        """All clients of a group of which up to so many join."""
         now = group.client_ids
         rooms = dict(zip(now, group.rooms, strict=True))
         back = now
@@ -103,15 +94,7 @@ class Everyone(NamedTuple):
 
 
 class QueueNumbers:
-    """Numbers of queues to choose from, as variants of a fleet's queue lists.
-
-    Parameters
-    ----------
-    resizes : sequence of Resize
-        One for each number, all from the same brokers.
-    fleet : Fleet
-        With all queues that exist under any of the numbers.
-    """
+    """Numbers of queues to choose from, as variants of a fleet's queue lists."""
 
     def __init__(self, resizes: Sequence[Resize] = (), fleet: Fleet | None = None) -> None:
         self.resizes = {resize.to: resize for resize in resizes}

@@ -56,11 +56,6 @@ DEFAULT_GOALS = ("unowned", "moves", "duration")
 def goals_named(names: Iterable[str]) -> tuple[str, ...]:
     """Goals by their names, dashes or underscores in them, each once.
 
-    Raises
-    ------
-    ValueError
-        There is none, or one is unknown.
-
     Examples
     --------
     >>> goals_named(["unowned-seconds", "moves"])
@@ -76,13 +71,7 @@ def goals_named(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def bounds_named(bounds: Mapping[str, float]) -> dict[str, float]:
-    """Bounds by the names of their goals.
-
-    Raises
-    ------
-    ValueError
-        A goal is unknown, or its bound is not a number from 0 on.
-    """
+    """Bounds by the names of their goals."""
     for name, most in bounds.items():
         if not most >= 0:
             raise ArgumentError(f"the bound of {name} must be a number from 0 on, got {most}")
@@ -117,13 +106,7 @@ class Steps(NamedTuple):
         return cls(columns, np.flatnonzero(columns["step"] == 0))
 
     def figures(self, names: Sequence[str]) -> Figures:
-        """The figures of every way, a row each and a column for each goal.
-
-        Raises
-        ------
-        ValueError
-            A goal is not known of some step.
-        """
+        """The figures of every way, a row each and a column for each goal."""
         return np.stack([self._figure(GOALS[name], name).astype(np.float64) for name in names], axis=1)
 
     def are_exact(self, names: Sequence[str]) -> NDArray[np.bool_]:
@@ -154,12 +137,6 @@ class Steps(NamedTuple):
 
 def non_dominated(figures: Figures) -> NDArray[np.int64]:
     """The Pareto front: rows that no other row betters in one figure without being worse in another.
-
-    Returns
-    -------
-    ndarray of int64
-        Their positions, in the order of their figures, the first figure before the second and so on. Of rows that are alike,
-        the first alone.
 
     Examples
     --------

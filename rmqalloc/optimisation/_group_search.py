@@ -68,23 +68,7 @@ class Searched(NamedTuple):
 
 
 def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: Sequence[Resize]) -> Searched:
-    """Search the ways of one group.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        As it is now.
-    planned : PlannedGroups
-        The group alone, with all queues that it may get.
-    asked : Asked
-    resizes : sequence of Resize
-        Changes to those of ``asked.queues`` that are not there already.
-
-    Raises
-    ------
-    InapplicableError
-        There is nothing to choose for it, or it is too large.
-    """
+    """Search the ways of one group."""
     group = planned.groups[0]
     labels, rules, numbers, warnings = _strategies(planned, asked)
     choices = Choices(

@@ -111,13 +111,6 @@ class Tried:
     best : ndarray of int64
         The Pareto front of those within the bounds, in the order of their figures; while no way is within the bounds, the front
         of those that exceed them least.
-
-    Parameters
-    ----------
-    evaluator : Evaluator
-    n_goals : int
-        So many of its goals count, the others only have bounds.
-    bounds : mapping of str to float
     """
 
     def __init__(self, evaluator: Evaluator, n_goals: int, bounds: Mapping[str, float]) -> None:

@@ -91,13 +91,7 @@ class Choices:
 
     @lazy_property
     def settings(self) -> tuple[Way, ...]:
-        """All settings, as ways without an order.
-
-        Raises
-        ------
-        ValueError
-            They are more than `MOST_SETTINGS`.
-        """
+        """All settings, as ways without an order."""
         found: list[Way] = []
         for strategy, n_clients in product(self.strategies, self.clients):
             sizes = self.sizes(strategy, n_clients)
@@ -206,13 +200,6 @@ def _orders(sizes: Sequence[int], positions: Order) -> Iterator[Order]:
 
 def structured_orders(loads: Sequence[int], shuffled: Sequence[int]) -> Orders:
     """Orders that people would think of, each a function of the size of a batch.
-
-    Parameters
-    ----------
-    loads : sequence of int
-        Queues of every client now.
-    shuffled : sequence of int
-        A shuffled order.
 
     Examples
     --------

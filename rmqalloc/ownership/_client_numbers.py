@@ -13,11 +13,6 @@ class ClientNumbers:
 
     The first of an id has the number of the id, further ones have numbers behind all ids.
 
-    Parameters
-    ----------
-    n_listed : ndarray of int64
-        How often a client list has each id, at most.
-
     Attributes
     ----------
     n_ids, n : int

@@ -103,16 +103,7 @@ class ReportedPairs(NamedTuple):
 
 
 class MixedUnits:
-    """The rows of mixed units as numbers.
-
-    Parameters
-    ----------
-    rows : MixedRows
-    client_ids : list of str
-        All clients, by number.
-    n_units, n_rows : int
-        Rows that are units, and rows of all views.
-    """
+    """The rows of mixed units as numbers."""
 
     def __init__(self, rows: MixedRows, client_ids: list[str], n_units: int, n_rows: int) -> None:
         self.n_units = n_units
@@ -221,17 +212,7 @@ class MixedUnits:
         return places, np.append(self._repeats[acting[stay]], joined)
 
     def laid(self, mains: UnitQueues, takers: Takers, listed: Listed, numbers: Numbering) -> Laid:
-        """Lay the views of units on one another.
-
-        Parameters
-        ----------
-        mains : UnitQueues
-        takers : Takers
-            What each view gives to client ids.
-        listed : Listed
-            See `listed`.
-        numbers : Numbering
-        """
+        """Lay the views of units on one another."""
         order = np.argsort(mains.keys, kind="stable")
         there = mains.keys[order]
         queues = takers.queues + (self.unit_of[takers.rows] - takers.rows) * numbers.stride

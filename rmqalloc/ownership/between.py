@@ -36,18 +36,6 @@ def merged(columns: Sequence[Keys]) -> tuple[Keys, list[Keys]]:
 def aligned(states: Sequence[tuple[Keys, Sequence[Index]]]) -> tuple[Keys, list[NDArray[np.int32]]]:
     """Queues of several states beside one another.
 
-    Parameters
-    ----------
-    states : sequence of (ndarray of int64, sequence of ndarray of int32)
-        Keys of the queues of each, and columns of who reads them.
-
-    Returns
-    -------
-    ndarray of int64
-        Keys of the queues of any state, ascending.
-    list of ndarray of int32, shape (n_states, n_queues)
-        Each column; `ABSENT` where a state does not have the queue.
-
     Examples
     --------
     >>> _, [owners] = aligned([(np.array([1, 2]), [np.array([7, -1])]), (np.array([2, 3]), [np.array([7, 8])])])
@@ -139,15 +127,7 @@ class Between:
         return Readers(differs[before.places], before.clients), Readers(differs[after.places], after.clients)
 
     def flows(self, of: Keys, n_clients: int) -> Flows:
-        """What clients gain and lose of the queues of something.
-
-        Parameters
-        ----------
-        of : ndarray of int64
-            What each queue belongs to: a unit, or a group.
-        n_clients : int
-            How many client ids have numbers.
-        """
+        """What clients gain and lose of the queues of something."""
         lost, gained = (of[one.places] * n_clients + one.clients for one in self.lost_and_gained)
         keys, (of_lost, of_gained) = merged([lost, gained])
         counts = (np.bincount(one, minlength=keys.size) for one in (of_gained, of_lost))

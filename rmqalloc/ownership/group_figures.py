@@ -16,17 +16,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def loads_of_groups(clients: ClientRows, group_of: Keys, n_groups: int, n_ids: int) -> Columns:
-    """How even the loads of the clients of groups are over all their topics.
-
-    Parameters
-    ----------
-    clients : ClientRows
-        Clients of units; one that is in several units of a group counts once.
-    group_of : ndarray of int64
-        Group of every unit.
-    n_groups, n_ids : int
-        How many groups there are, and client ids.
-    """
+    """How even the loads of the clients of groups are over all their topics."""
     n_repeats, n_ids = 1 + int(clients.repeats.max(initial=0)), max(n_ids, 1)
     slots = (group_of[clients.rows] * n_ids + clients.clients) * n_repeats + clients.repeats
     slots, place = np.unique(slots, return_inverse=True)

@@ -38,11 +38,6 @@ class Readers(NamedTuple):
 class ReaderSets:
     """Numbers for sets of several clients.
 
-    Parameters
-    ----------
-    n_clients : int
-        How many clients have numbers.
-
     Examples
     --------
     The third queue is read by two clients, the second by nobody:
@@ -119,12 +114,6 @@ class ReaderSets:
 
     def names(self, owners: Index, ids: pa.Array) -> tuple[pa.Array, pa.Array]:
         """The first reader of every queue, and the others where there are several.
-
-        Parameters
-        ----------
-        owners : ndarray of int32
-        ids : pyarrow.Array
-            Client ids by number.
 
         Examples
         --------

@@ -194,17 +194,7 @@ class _Part(NamedTuple):
 
 
 def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | None = None) -> States:
-    """Number the names of all states.
-
-    Parameters
-    ----------
-    states : sequence of ScenarioState
-        Of an evaluation, that before any change first.
-    n_rows : int
-        Rows of the batch that are units.
-    rows : MixedRows, optional
-        Rows behind them, which are further views of mixed units.
-    """
+    """Number the names of all states."""
     fleets = [part.fleet for state in states for part in state.parts]
     sources = {id(one): one for fleet in fleets for one in _sources(fleet.client_lists.client_ids)}
     codes, clients = distinct_strings(Strings.joined(list(sources.values())))

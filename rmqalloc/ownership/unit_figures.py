@@ -38,16 +38,7 @@ def units_table(figures: pa.Table) -> pa.Table:
 
 
 def with_mixed(figures: pa.Table, numbered: States, between: Sequence[Between]) -> pa.Table:
-    """The table of units, given the figures of all views.
-
-    Parameters
-    ----------
-    figures : pyarrow.Table
-        Row by row, every state; `rmqalloc.evaluation.PLAN_SCHEMA`.
-    numbered : States
-    between : sequence of Between
-        Of all queues, before any change and in each state.
-    """
+    """The table of units, given the figures of all views."""
     assert numbered.mixed is not None
     rows, n_states = np.flatnonzero(numbered.numbers.is_mixed), len(numbered.states)
     units = units_table(figures).slice(0, numbered.numbers.is_mixed.size * n_states)

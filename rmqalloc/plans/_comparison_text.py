@@ -23,17 +23,7 @@ _IS_TEXT = [True, *[False] * (len(_HEADER) - 1)]
 
 
 def comparison_lines(rows: Sequence[Row], file: IO[str] | None, top: int) -> Iterator[str]:
-    """A table of strategies for each of the first groups.
-
-    Parameters
-    ----------
-    rows : sequence of mapping
-        As `COMPARISON_SCHEMA` has them.
-    file : text file or None
-        Where they go.
-    top : int
-        Most groups.
-    """
+    """A table of strategies for each of the first groups."""
     by_group = [list(rows) for _, rows in groupby(rows, key=lambda row: row["consumer_group"])]
     for mine in by_group[:top]:
         sizes = next(((row["n_queues"], row["n_clients"]) for row in mine if row["n_queues"] is not None), (0, 0))

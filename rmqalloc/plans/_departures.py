@@ -56,15 +56,6 @@ def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
 
     Of several clients with one id one leaves at a time: the id keeps its other places.
 
-    Parameters
-    ----------
-    fleet : Fleet
-        In Java's order.
-    rules : Rules
-        Strategies of its units.
-    owners : ndarray of int32
-        Of all its queues.
-
     Examples
     --------
     >>> from rmqalloc import strategy

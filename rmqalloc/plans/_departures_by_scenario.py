@@ -39,15 +39,7 @@ def split_groups(read: ViewUnits) -> set[str]:
 
 
 def mixed_departures(read: ViewUnits, scenario: Scenario, clients: Mapping[str, Sequence[str]]) -> Iterator[Departure]:
-    """The departures of clients from the state behind a scenario.
-
-    Parameters
-    ----------
-    read : ViewUnits
-    scenario : Scenario
-    clients : mapping of str to sequence of str
-        By group, the ids of those that are there; none of them twice.
-    """
+    """The departures of clients from the state behind a scenario."""
     names = read.units.column("consumer_group").to_pylist()
     every = [*dict.fromkeys(one for ids in clients.values() for one in ids)]
     for some in (every[start : start + _AT_ONCE] for start in range(0, len(every), _AT_ONCE)):

@@ -40,15 +40,7 @@ class ExplainedViews(NamedTuple):
 
 
 def views_to_explain(snapshot: Snapshot, group: Group, topic: str) -> tuple[GroupViews, UnitViews] | None:
-    """The views of a unit, None if its clients have one view of it, or it is not known what they divide by.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies.
-    group : Group
-    topic : str
-    """
+    """The views of a unit, None if its clients have one view of it, or it is not known what they divide by."""
     is_known = group.strategy_doubt is None or known_by_client(group)
     if sharing_of(group) is not None or not is_known or not differ(group):
         return None
@@ -65,13 +57,7 @@ def views_to_explain(snapshot: Snapshot, group: Group, topic: str) -> tuple[Grou
 
 
 def explained_views(snapshot: Snapshot, unit: UnitViews, queue: MessageQueue) -> ExplainedViews:
-    """Explain a queue view by view.
-
-    Raises
-    ------
-    ValueError
-        A strategy refuses a view, with Java's text.
-    """
+    """Explain a queue view by view."""
     rooms = Rooms.of(snapshot)
     owners: set[str] = set()
     steps, facts = [], []

@@ -86,15 +86,7 @@ class PlanFile:
 
 
 def read_plan_file(path: str | os.PathLike[str]) -> PlanFile:
-    """Read the file of a plan, whatever its digest.
-
-    Raises
-    ------
-    OSError
-        The file cannot be read.
-    PlanError
-        It does not have the form of a plan.
-    """
+    """Read the file of a plan, whatever its digest."""
     try:
         source = read_source(path, PlanError, packed=str(path).endswith(PACKED))
         return _read(parse(source, "json").data)

@@ -34,20 +34,7 @@ Tables = dict[str, pa.Table]
 
 
 def read_tables(stored: Mapping[str, Any], scenarios: Sequence[str]) -> Tables:
-    """Return the tables of a plan's file.
-
-    Parameters
-    ----------
-    stored : mapping
-        Columns by table and name, as `rmqalloc.plans._plan.plain_column` makes them.
-    scenarios : sequence of str
-        Names of the scenarios.
-
-    Raises
-    ------
-    PlanError
-        A table is missing or unknown, a column or a value is not of its kind, or rows do not fit one another.
-    """
+    """Return the tables of a plan's file."""
     if stored.keys() != SCHEMAS.keys():
         raise PlanError(f"tables must be {', '.join(SCHEMAS)}, got {', '.join(stored)}")
     tables = {name: _table(stored[name], name, schema) for name, schema in SCHEMAS.items()}

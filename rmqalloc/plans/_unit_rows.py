@@ -60,16 +60,7 @@ UnitRows = dict[Unit, list[UnitRow]]
 
 
 def unit_rows(read: ViewUnits, state: ScenarioState, scenario: Scenario | None = None) -> UnitRows:
-    """Return the rows of the units that are in a state; those that no scenario can cure are in none.
-
-    Parameters
-    ----------
-    read : ViewUnits
-    state : ScenarioState
-        Of its evaluation.
-    scenario : Scenario, optional
-        What led to that state; none before any change.
-    """
+    """Return the rows of the units that are in a state; those that no scenario can cure are in none."""
     names = list(zip(*(read.batch.column(name).to_pylist() for name in ("consumer_group", "topic")), strict=True))
     methods = _methods(read)
     if scenario is not None:

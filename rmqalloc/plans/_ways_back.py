@@ -27,20 +27,7 @@ LISTS = "the lists of CONFIG cannot be set by a change"
 
 
 def ways_back(before: UnitRows, after: UnitRows) -> list[Back]:
-    """Return what leads units back to the rows before, from those after; equal changes stand together.
-
-    Parameters
-    ----------
-    before, after : dict
-        Of the same units: see `rmqalloc.plans._unit_rows.unit_rows`. Where a unit has other views after than before, its main
-        one alone is compared.
-
-    Returns
-    -------
-    list of dict
-        ``groups`` and ``topics`` by name (all topics of the groups unless given), and ``changes``, or in their place the
-        ``reason`` why there are none. What is as it was is in none.
-    """
+    """Return what leads units back to the rows before, from those after; equal changes stand together."""
     topics_of: dict[str, list[str]] = {}
     found: dict[str, dict[str, list[str]]] = {}
     for (group, topic), rows in before.items():

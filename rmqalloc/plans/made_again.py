@@ -14,24 +14,12 @@ from rmqalloc.snapshot.units import RETRY_PREFIX
 
 
 def made_again(plan: Plan, inputs: PlanInputs) -> Plan:
-    """Plan the same scenarios from inputs.
-
-    Raises
-    ------
-    ValueError
-        Nothing can be planned of these inputs.
-    """
+    """Plan the same scenarios from inputs."""
     return plan_snapshot(inputs.snapshot, plan.scenarios, inputs.groups, inputs.topics, inputs.with_retry)
 
 
 def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
-    """Return the inputs of a plan that was read from a file, from the snapshot that it was made from.
-
-    Raises
-    ------
-    PlanError
-        It was made from another one.
-    """
+    """Return the inputs of a plan that was read from a file, from the snapshot that it was made from."""
     if plan.inputs is None:
         found, digest = _of_earlier(plan, snapshot), digest_of(snapshot)
     else:
@@ -56,11 +44,6 @@ def with_details(plan: Plan, snapshot: Snapshot) -> Plan:
     """A plan that was read from a file, with what its file does not keep: evidence and transitions.
 
     One of an earlier version, which may have planned otherwise, is left as it was read.
-
-    Raises
-    ------
-    PlanError
-        It was made from another snapshot, or other tables come of that.
     """
     inputs = inputs_in(plan, snapshot)
     if plan.semantics != SEMANTICS:

@@ -47,18 +47,7 @@ Row = Mapping[str, Any]
 def plan_lines(
     plan: Plan, file: IO[str] | None = None, top: int | None = None, informed_by: str = "notice"
 ) -> Iterator[str]:
-    """Lines of a whole plan.
-
-    Parameters
-    ----------
-    plan : Plan
-    file : text file, optional
-        Where they go.
-    top : int, optional
-        Most groups of the list, and most topics of a group; 20 unless given.
-    informed_by : str
-        As for `Plan.transitions`.
-    """
+    """Lines of a whole plan."""
     top = top or _SHOWN
     few = plan.n_groups <= _FEW_GROUPS
     transitions = plan.transitions(informed_by).to_pylist() if few else []

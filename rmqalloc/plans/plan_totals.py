@@ -59,19 +59,7 @@ class Summary(NamedTuple):
 
 
 def scenario_of(plan: Plan, scenario: str | None = None) -> str:
-    """The name of a scenario of a plan.
-
-    Parameters
-    ----------
-    plan : Plan
-    scenario : str, optional
-        Its name; need not be given if there is just one.
-
-    Raises
-    ------
-    ValueError
-        The plan has no such scenario, or several and none is named.
-    """
+    """The name of a scenario of a plan."""
     names = [one.name for one in plan.scenarios] or [CURRENT]
     if scenario is None and len(names) > 1:
         raise ArgumentError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")

@@ -40,25 +40,6 @@ class Written(Protocol):
 def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = None) -> str:
     """Write a plan as JSON, packed if the name ends in ``.gz``, whole or not at all; plans of the same have the same bytes.
 
-    Parameters
-    ----------
-    plan : Plan
-    path : path
-    key : bytes, optional
-        Signs the plan by HMAC-SHA256; `rmqalloc.plans.read_key` reads one.
-
-    Returns
-    -------
-    str
-        The plan's hash.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written; an earlier one stays as it was.
-    PlanError
-        It would be larger than `rmqalloc.plans.load_plan` reads; an earlier one stays as it was, too.
-
     Examples
     --------
     >>> import tempfile

@@ -34,19 +34,7 @@ _ROOMS_WANTED = "; give every client and broker its machine_room, those that joi
 
 
 def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Iterator[str]:
-    """What each name says that nothing has, with the names near it.
-
-    Parameters
-    ----------
-    batch : pyarrow.RecordBatch
-        What `rmqalloc.snapshot.units.units_of` makes.
-    scenarios : sequence of Scenario
-
-    Yields
-    ------
-    str
-        One sentence per name.
-    """
+    """What each name says that nothing has, with the names near it."""
     known: dict[str, list[str]] = {}
     for scenario in scenarios:
         for change in scenario.changes:
@@ -87,16 +75,6 @@ def refused_after(units: pa.Table) -> Iterator[str]:
 
     Either the strategy refuses it: RocketMQ's clients log that and keep the queues that they have, so the change does nothing
     to these units but stop their rebalancing. Or it is too large to be planned.
-
-    Parameters
-    ----------
-    units : pyarrow.Table
-        `Plan.units`.
-
-    Yields
-    ------
-    str
-        One sentence per scenario and reason.
     """
     columns = units.select(["consumer_group", "topic", "scenario", "err_code", "err_msg"])
     good = columns.filter(pc.and_(pc.equal(columns["scenario"], CURRENT), pc.equal(columns["err_code"], 0)))

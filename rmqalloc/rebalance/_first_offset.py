@@ -26,24 +26,6 @@ def offset_without_history(
     """First offset of a queue that the group has no offset of.
 
     Retry topics are read from their start, except that a group which begins at a time begins them at their end.
-
-    Parameters
-    ----------
-    factory : MQClientFactory
-        Whom to ask.
-    queue : MessageQueue
-        Queue.
-    where : ConsumeFromWhere
-        The group's wish; the deprecated ones stand for the last offset.
-    consume_timestamp : str
-        Where to begin for `ConsumeFromWhere.TIMESTAMP`; see `parse_timestamp`.
-
-    Raises
-    ------
-    ClientError
-        The broker is not known or gives none.
-    ValueError
-        The timestamp is not one.
     """
     retries = queue.topic.startswith(RETRY_PREFIX)
     if where is ConsumeFromWhere.FIRST_OFFSET:

@@ -13,19 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class Heartbeats:
-    """Sends a client's heartbeats, in the full form or, where a broker knows what it would say, in the short second form.
-
-    Parameters
-    ----------
-    remoting : Remoting
-        Who carries them.
-    heartbeat : callable
-        The client's heartbeat as it is now, in the full form.
-    addresses : callable
-        Every address of every known broker.
-    second_form : bool
-        Use fingerprints (``useHeartbeatV2``, 5.1.3 and later, off by default).
-    """
+    """Sends a client's heartbeats, in the full form or, where a broker knows what it would say, in the short second form."""
 
     def __init__(
         self,
@@ -42,18 +30,7 @@ class Heartbeats:
         self._sending = False
 
     def send_to_all(self, rebalanced: bool = False) -> bool:
-        """Send to every address; nothing while another heartbeat is on its way.
-
-        Parameters
-        ----------
-        rebalanced : bool
-            The allocation has changed, so every broker gets everything.
-
-        Returns
-        -------
-        bool
-            Whether there was anything to say and anybody to say it to; not whether anybody heard it.
-        """
+        """Send to every address; nothing while another heartbeat is on its way."""
         heartbeat = self._heartbeat()
         addresses = self._addresses()
         if self._sending or not heartbeat.consumers or not addresses:

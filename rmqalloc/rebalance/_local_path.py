@@ -21,22 +21,6 @@ _NOTHING: frozenset[MessageQueue] = frozenset()
 def rebalance_by_topic(impl: GroupQueues, topic: str, is_order: bool) -> bool:
     """Give the group what it should have of a topic: all of it when broadcasting, else the strategy's share.
 
-    Parameters
-    ----------
-    impl : GroupQueues
-        The group in this client.
-    topic : str
-        Topic.
-    is_order : bool
-        New queues are locked first.
-
-    Returns
-    -------
-    bool
-        Whether the group works on just these queues. True also where the route or the client list is missing, which
-        changes nothing: the next try is the usual one, not a soon one; where queues are divided, a route without a queue and a
-        list without a client count as missing since 5.5. False where the strategy failed.
-
     Notes
     -----
     ``RebalanceImpl.rebalanceByTopic``.

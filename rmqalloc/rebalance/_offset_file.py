@@ -28,11 +28,6 @@ class OffsetFileError(Error, ValueError):
 def offset_path(directory: Path, client_id: str, consumer_group: str) -> Path:
     """Where a client keeps the offsets of a group.
 
-    Raises
-    ------
-    ValueError
-        The client id or the group cannot be the name of a directory.
-
     Examples
     --------
     >>> offset_path(Path("offsets"), "10.0.0.1@DEFAULT", "g").as_posix()
@@ -47,13 +42,7 @@ def offset_path(directory: Path, client_id: str, consumer_group: str) -> Path:
 
 
 def read_offsets(path: Path) -> dict[MessageQueue, int]:
-    """Offsets of a file, or of its backup where the file is missing, empty or damaged; none where both are missing.
-
-    Raises
-    ------
-    OffsetFileError
-        The backup is needed and damaged too.
-    """
+    """Offsets of a file, or of its backup where the file is missing, empty or damaged; none where both are missing."""
     text = _text(path)
     if text:
         try:
@@ -70,11 +59,6 @@ def read_offsets(path: Path) -> dict[MessageQueue, int]:
 
 def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
     """Replace a file of offsets in one step; what it held becomes its backup, unless that is damaged.
-
-    Raises
-    ------
-    OSError
-        It cannot be written, or another process has been writing it for 5 s.
 
     Examples
     --------
@@ -93,13 +77,6 @@ def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
 
 def merge_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
     """As `write_offsets`; offsets of other queues that are there stay, also those that another process writes meanwhile.
-
-    Raises
-    ------
-    OSError
-        As `write_offsets`.
-    OffsetFileError
-        As `read_offsets`.
 
     Examples
     --------

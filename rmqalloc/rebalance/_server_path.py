@@ -24,11 +24,6 @@ def rebalance_by_broker(impl: GroupQueues, topic: str, is_order: bool) -> bool:
 
     No answer, a refusal and a null answer change nothing; an empty answer takes everything away.
 
-    Returns
-    -------
-    bool
-        Whether the group works on just these queues.
-
     Notes
     -----
     ``RebalanceImpl.getRebalanceResultFromBroker`` and ``updateMessageQueueAssignment``.

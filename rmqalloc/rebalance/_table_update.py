@@ -23,22 +23,6 @@ def update_process_queue_table(
 
     A dropped ordered queue that cannot be removed yet stays in the table and keeps the same queue from being added anew.
 
-    Parameters
-    ----------
-    impl : GroupQueues
-        The group in this client.
-    topic : str
-        Topic.
-    target : set of MessageQueue
-        What it should have.
-    need_lock : bool
-        Add only queues that the broker locks for this client.
-
-    Returns
-    -------
-    bool
-        Whether a queue was removed or added.
-
     Notes
     -----
     ``RebalanceImpl.updateProcessQueueTableInRebalance``.

@@ -32,20 +32,7 @@ class UnreachableError(RemotingError):
 
 
 class Connection:
-    """Requests to one address; opened at the first, opened again when it broke.
-
-    Parameters
-    ----------
-    address : str
-        ``host:port``.
-    tls : ssl.SSLContext, optional
-    credentials : Credentials, optional
-        With them every request is signed.
-    connect_timeout : float
-        Seconds.
-    max_frame : int
-        Bytes of an answer at most; a longer one breaks the connection before it is read.
-    """
+    """Requests to one address; opened at the first, opened again when it broke."""
 
     def __init__(
         self,
@@ -73,18 +60,7 @@ class Connection:
         body: bytes = b"",
         timeout: float = 5.0,
     ) -> frame.Command:
-        """Send one request and wait for its answer.
-
-        Raises
-        ------
-        RemotingError
-            If there is no connection (then `UnreachableError`), it breaks, or no answer comes within ``timeout`` seconds (then
-            `SilentError`).
-        ResponseError
-            If the answer is not a success.
-        ForbiddenRequestError
-            If the request does not only read.
-        """
+        """Send one request and wait for its answer."""
         read_codes.check_read_code(code)
         writer = await self._opened()
         fields = dict(ext_fields or {})
@@ -167,13 +143,7 @@ class Connection:
                     waiting.set_exception(defect or RemotingError(f"{self.address}: {reason}"))
 
     def _hand_over(self, data: bytes) -> None:
-        """Give an answer to who waits for it; one that cannot be read is an error of that request, if it says which.
-
-        Raises
-        ------
-        FrameError
-            If nobody knows which request it answers.
-        """
+        """Give an answer to who waits for it; one that cannot be read is an error of that request, if it says which."""
         try:
             command = frame.decode(data)
         except frame.FrameError as error:

@@ -96,13 +96,7 @@ def encode(command: Command) -> bytes:
 
 
 def decode(frame: bytes) -> Command:
-    """The command of a frame without its leading length.
-
-    Raises
-    ------
-    FrameError
-        If the bytes are no frame.
-    """
+    """The command of a frame without its leading length."""
     if len(frame) < 4:
         raise FrameError(f"a frame has at least 4 bytes, got {len(frame)}")
     mark = int.from_bytes(frame[:4])

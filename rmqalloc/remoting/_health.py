@@ -55,12 +55,7 @@ class Health:
 
 
 class Relays:
-    """Requests that one broker passes on to clients: so many at once, so many a second.
-
-    Parameters
-    ----------
-    per_second : float
-    """
+    """Requests that one broker passes on to clients: so many at once, so many a second."""
 
     def __init__(self, per_second: float) -> None:
         self._free = asyncio.Semaphore(MOST_RELAYED)

@@ -11,11 +11,6 @@ _PORTS = 65536
 def host_and_port(address: str) -> tuple[str, int]:
     """The two parts of an address; brackets around an IPv6 host are taken off.
 
-    Raises
-    ------
-    ValueError
-        If it is not ``host:port``.
-
     Examples
     --------
     >>> host_and_port("10.0.0.1:10911"), host_and_port("[::1]:9876")

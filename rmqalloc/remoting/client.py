@@ -97,11 +97,6 @@ class DeadlineError(RemotingError):
 def name_servers(text: str | None) -> list[str]:
     """Addresses in ``host:port;host:port``, or in the environment's NAMESRV_ADDR.
 
-    Raises
-    ------
-    ValueError
-        If there is none, or one is not ``host:port``.
-
     Examples
     --------
     >>> name_servers("10.0.0.1:9876; 10.0.0.2:9876")
@@ -176,28 +171,7 @@ class Remote:
         body: bytes = b"",
         read: Callable[[Any], Any] = lambda content: content,
     ) -> tuple[Any, Mapping[str, str]]:
-        """The answer of one server: its body (None if empty; a server's settings are text, all else JSON) and its fields.
-
-        Parameters
-        ----------
-        address : str
-        code : ReadCode
-        fields : mapping, optional
-        body : bytes
-        read : callable
-            What is made of the answer's body; called on a thread if that is long.
-
-        Raises
-        ------
-        RemotingError, ResponseError
-            As `Connection.ask`, after all tries; a body that cannot be read is a RemotingError too.
-        NotNamedError
-            If the request would have to be signed for a server that nobody named; nothing is sent.
-        DownError
-            If the server did not answer before.
-        DeadlineError
-            If the time for everything is over.
-        """
+        """The answer of one server: its body (None if empty; a server's settings are text, all else JSON) and its fields."""
         if self._named is not None:
             self._named.check(address)
         is_relayed = code is ReadCode.GET_CONSUMER_RUNNING_INFO
@@ -222,15 +196,7 @@ class Remote:
         fields: Mapping[str, str] | None = None,
         read: Callable[[Any], Any] = lambda content: content,
     ) -> Any:
-        """The body that the first name server that can be reached answers.
-
-        Raises
-        ------
-        RemotingError
-            If none of them can be reached.
-        ResponseError
-            As `ask`.
-        """
+        """The body that the first name server that can be reached answers."""
         failures = []
         for address in list(self._servers):
             try:

@@ -45,24 +45,7 @@ class Credentials:
 
 
 def read_credentials(path: str | os.PathLike[str] | None = None) -> Credentials | None:
-    """Credentials of a file, else of the environment, else None.
-
-    Parameters
-    ----------
-    path : path, optional
-        A YAML file (needs PyYAML), or JSON if it is named so, of ``accessKey``, ``secretKey`` and perhaps
-        ``securityToken``, as RocketMQ's ``conf/tools.yml``; keys of digits alone are taken as they stand. Without one,
-        RMQALLOC_ACCESS_KEY, RMQALLOC_SECRET_KEY and RMQALLOC_SECURITY_TOKEN are read.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-    CredentialsError
-        If the file is not such a file, or one of the two keys is missing.
-    ModuleNotFoundError
-        If the file is YAML and PyYAML is not installed.
-    """
+    """Credentials of a file, else of the environment, else None."""
     if path is None:
         found = {
             name: os.environ.get(key)
@@ -96,21 +79,7 @@ def tls_context(
     key: str | os.PathLike[str] | None = None,
     verify: bool = True,
 ) -> ssl.SSLContext:
-    """How to speak TLS: the server is verified, by its chain and its host name, unless ``verify`` is False.
-
-    Parameters
-    ----------
-    ca : path, optional
-        Certificates to trust; the system's by default.
-    certificate, key : path, optional
-        The client's own, in PEM.
-    verify : bool
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read or is no certificate.
-    """
+    """How to speak TLS: the server is verified, by its chain and its host name, unless ``verify`` is False."""
     context = ssl.create_default_context(cafile=ca)
     if not verify:
         context.check_hostname = False

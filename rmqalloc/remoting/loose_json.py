@@ -62,22 +62,6 @@ class Pairs(list[tuple[Any, Any]]):
 def loads(body: bytes, is_over: Callable[[], bool] = lambda: False) -> Any:
     """Read a body.
 
-    Parameters
-    ----------
-    body : bytes
-    is_over : callable
-        Whether to give up; the tolerant parser asks every few thousand values.
-
-    Returns
-    -------
-    object
-        As `json.loads`; an object with a key that is an object itself becomes `Pairs`, a bare number as key a string.
-
-    Raises
-    ------
-    JsonError
-        If the body cannot be read, or is above `MAX_MARKS` or `MAX_DEPTH`.
-
     Examples
     --------
     >>> loads(b'{0:"10.0.0.1:10911"}')
@@ -174,13 +158,7 @@ def _restored(value: Any, keys: list[Any]) -> Any:
 
 
 def tolerant(text: str, is_over: Callable[[], bool] = lambda: False) -> Any:
-    """What `loads` answers, by the parser that takes bare keys of any kind and control characters in strings.
-
-    Raises
-    ------
-    JsonError
-        If the text cannot be read, is nested deeper than `MAX_DEPTH`, or ``is_over`` says so.
-    """
+    """What `loads` answers, by the parser that takes bare keys of any kind and control characters in strings."""
     parser = _Parser(text, is_over)
     try:
         value, at = parser.value(_skip(text, 0), 0)

@@ -33,11 +33,6 @@ class ForbiddenRequestError(Error):
 def check_read_code(code: int) -> None:
     """Refuse every code that is not in `ReadCode`.
 
-    Raises
-    ------
-    ForbiddenRequestError
-        If the code is not a read.
-
     Examples
     --------
     >>> check_read_code(105)

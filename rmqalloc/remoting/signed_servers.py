@@ -25,18 +25,6 @@ class NotNamedError(RemotingError):
 class SignedServers:
     """Servers that requests are signed for.
 
-    Parameters
-    ----------
-    name_servers : iterable of str
-        Addresses that the user named; brokers on the same hosts are taken as named, too.
-    acl_address : str
-        More servers: ``HOST``, ``HOST:PORT`` or a network such as ``10.0.0.0/16``, several parted by ``;``.
-
-    Raises
-    ------
-    ValueError
-        A part of ``acl_address`` is none of these.
-
     Examples
     --------
     >>> named = SignedServers(["10.0.0.1:9876"], "broker-a:10911; 10.1.0.0/16")

@@ -146,13 +146,7 @@ def drawn(
 
 
 def checked_top(top: Any, name: str = "top") -> int | None:
-    """The most rows to show, all if None.
-
-    Raises
-    ------
-    TypeError, ValueError
-        It is not an integer, or below 0: that does not count from the end.
-    """
+    """The most rows to show, all if None."""
     if top is None:
         return None
     if isinstance(top, bool) or not hasattr(top, "__index__"):

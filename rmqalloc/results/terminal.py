@@ -27,19 +27,7 @@ _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "!": "\x1b[31m"}
 
 
 def terminal_table(table: pa.Table, file: IO[Any] | None, wide: bool = False, left_out: int = 0) -> Iterator[str]:
-    """Lines of an Arrow table.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-        What to show.
-    file : file, optional
-        Where it goes: a terminal has a width, and may have colours.
-    wide : bool
-        Nothing is cut, and columns without any value are shown too.
-    left_out : int
-        Rows that are not shown; the last line says so.
-    """
+    """Lines of an Arrow table."""
     if not wide and table.num_rows:
         table = table.select([name for name in table.column_names if table[name].null_count < table.num_rows])
     is_text = [not is_number(field.type) for field in table.schema]
@@ -62,20 +50,6 @@ def text_table(
     style: str = "",
 ) -> list[str]:
     """Lines of a table: texts flush left, numbers flush right, two blanks between columns; every cell is made printable.
-
-    Parameters
-    ----------
-    header : sequence of str
-        Names of the columns; empty for a table without a header.
-    rows : sequence of sequences of str
-    is_text : sequence of bool
-        Which columns are flush left; all if empty.
-    file : file, optional
-        Where it goes: if that is a terminal, columns of texts are cut to its width.
-    margin : int
-        Places of a terminal that are needed before each line.
-    style : str
-        What makes the header bold.
 
     Examples
     --------

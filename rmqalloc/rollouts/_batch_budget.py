@@ -78,23 +78,6 @@ def within_budget(
     Every size from one client to all, or to ``max_batch``, is tried. Larger batches take fewer rebalances and mostly fewer
     moves, but more clients are away at once.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-    budget : float
-        Moves per queue over the whole rollout.
-    groups : sequence of str
-        Patterns of consumer groups; each gets a batch of its own.
-    max_batch : int, optional
-        Most clients that may be away at once.
-    **how
-        ``surge``, ``ids``, ``order``, ``seed`` and ``topics`` of `restart`.
-
-    Raises
-    ------
-    ValueError
-        The budget is negative, or one of those of `restart`.
-
     Examples
     --------
     >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker

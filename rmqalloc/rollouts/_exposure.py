@@ -26,16 +26,7 @@ TIMED = ("expected", "after", "seconds_worst", "seconds_p99", "queue_seconds")
 
 
 def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Positions) -> Columns:
-    """What is open while every step lasts, by rows.
-
-    Parameters
-    ----------
-    replay : Replay
-    of_frame, moment : ndarray of int64
-        Row of every frame, and moment of every row.
-    chosen : ndarray of int64
-        The rows of final moments.
-    """
+    """What is open while every step lasts, by rows."""
     handovers = _handovers(replay, of_frame, moment)
     gradual, ordered = replay.is_gradual[moment], replay.is_ordered[replay.group_of_moment[moment]]
     dry, way = ~handovers.written, replay.hearing[moment]

@@ -32,28 +32,6 @@ def maintain_broker(
     comes back read-only, and becomes writable again. Clients notice that it is gone or back when they next poll the routes,
     every 30 s.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-    broker : str
-        Broker name.
-    groups : sequence of str
-        Patterns of consumer groups; those without a topic on the broker are ignored.
-    refreshed : float
-        Share of the clients that have the new routes at the moment that `Rollout.exposed` shows.
-    order, seed, detail, topics
-        As for `restart`.
-
-    Returns
-    -------
-    Rollout
-        Of the topics that the broker holds. ``moved`` counts the queues of other brokers, which stay throughout.
-
-    Raises
-    ------
-    ValueError
-        No group that matches reads from the broker, or the share is wrong.
-
     Examples
     --------
     >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker

@@ -158,19 +158,7 @@ def replay_of(
     rules: Sequence[Strategy] = (),
     variants: Sequence[Mask] = (),
 ) -> Replay:
-    """Compute who reads what at every moment.
-
-    Parameters
-    ----------
-    planned : PlannedGroups
-    schedules : sequence of Schedule
-        One for each group.
-    rules : sequence of Strategy
-        The strategies 1, 2, ... of `ClientView.rule`.
-    variants : sequence of ndarray of bool
-        The variants 1, 2, ... of `ClientView.queues`, `Moment.there` and `Moment.written`: which queues of the fleet's queue
-        lists, laid end to end, exist or are written to. Variant 0 is all of them, and for ``written`` those written to now.
-    """
+    """Compute who reads what at every moment."""
     base, views = planned.fleet, _Views(schedules)
     n_moments = np.diff(views.moment_offsets)[planned.group_of]
     frame_unit = np.repeat(np.arange(base.n_units), n_moments)

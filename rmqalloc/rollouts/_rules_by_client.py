@@ -20,11 +20,6 @@ from rmqalloc.strategies.by_name import rule
 class RulesByClient:
     """The rules that are beside the groups' own.
 
-    Parameters
-    ----------
-    added : sequence of Method or Strategy
-        What a rollout adds: ``k`` in `ClientView.rule` is the ``k``-th of them. A `Strategy` is one rule for all clients.
-
     Attributes
     ----------
     table : list of Strategy

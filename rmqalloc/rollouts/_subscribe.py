@@ -39,29 +39,6 @@ def change_subscription(
     Brokers list the clients of a group whatever they subscribe to. So a client that has not subscribed yet, or no longer does,
     is given queues of the topic by all others and does not read them: they are unowned until the last client has followed.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-    topic : str
-        The topic.
-    groups : sequence of str
-        Patterns of consumer groups.
-    remove : bool
-        Whether the topic is removed from the subscriptions.
-    batch, order, seed, detail
-        As for `restart`.
-
-    Returns
-    -------
-    Rollout
-        Of the queues of this topic alone. At the end of a removal all of them are unowned, as they should be.
-
-    Raises
-    ------
-    ValueError
-        The snapshot does not have the topic, no group matches, or none is left: groups that have the subscription already or,
-        for a removal, have it not, and groups that have fewer clients than a batch are skipped (`Rollout.skipped`).
-
     Examples
     --------
     >>> from rmqalloc.snapshot import Client, Topic, TopicBroker

@@ -75,24 +75,7 @@ def planned_groups_of(
     stable_ids: bool = True,
     by_client: bool = False,
 ) -> PlannedGroups:
-    """The groups that match the patterns, with their strategies.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    groups, topics : sequence of str
-        Patterns.
-    stable_ids : bool
-        Whether clients keep their ids; groups with lists by client id (CONFIG) are left out otherwise.
-    by_client : bool
-        Take groups whose clients divide by different strategies, too, if each is known (`ClientKind.own`); ``rules`` and
-        ``owners`` are by that of the group.
-
-    Raises
-    ------
-    NoMatchError
-        A pattern matches nothing, or no group can be planned; the message says why.
-    """
+    """The groups that match the patterns, with their strategies."""
     snapshot = with_strategies(snapshot, groups)
     if by_client:
         snapshot = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))

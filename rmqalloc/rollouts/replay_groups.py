@@ -48,29 +48,7 @@ def play_schedules(
     refusals: tuple[str, ...] = (),
     skipped: Mapping[str, str] | None = None,
 ) -> Rollout:
-    """Replay the schedules of all groups to which a rollout applies.
-
-    Parameters
-    ----------
-    planned : PlannedGroups
-    schedule_of : callable
-        Makes the schedule of a group, or raises `InapplicableError`.
-    rules : sequence of Method or Strategy
-        The strategies 1, 2, ... of `ClientView.rule`, see `RulesByClient`.
-    variants
-        As for `replay_of`.
-    detail : bool
-        Whether to make the tables of topics and of exposed queues.
-    refusals : tuple of str
-        As in `Rollout`.
-    skipped : mapping of str to str, optional
-        Groups that are left out already, with the reason.
-
-    Raises
-    ------
-    InapplicableError
-        It applies to no group; the message is the reason of the first. A group with more than `MOST_CELLS` is one of those.
-    """
+    """Replay the schedules of all groups to which a rollout applies."""
     left_out = dict(skipped or {})
     by_client = RulesByClient(rules)
     schemas = (STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA, EXPOSED_SCHEMA)

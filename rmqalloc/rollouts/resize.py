@@ -109,34 +109,6 @@ def resize_queues(
     backlog of the others, lower the read queues. A queue above the read queues that was written to (more write than read
     queues) may hold messages that nobody reads; it counts as dropped.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-    topic : str
-        The topic.
-    to : int
-        Queues on every broker.
-    groups : sequence of str
-        Patterns of consumer groups to show. What is refused looks at all groups.
-    brokers : sequence of str
-        Patterns of brokers whose queues change.
-    refreshed : float
-        Share of the clients that have the new routes at the moment that `Rollout.exposed` shows.
-    assume_drained : bool
-        Assume that a group has consumed the queues whose lag the snapshot does not know.
-    order, seed, detail
-        As for `restart`.
-
-    Returns
-    -------
-    Rollout
-        ``refusals`` names queues that would be dropped and hold messages that some group has not consumed, or might.
-
-    Raises
-    ------
-    ValueError
-        The topic or the brokers are not there, nothing would change, or some brokers would grow and others shrink.
-
     Examples
     --------
     >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker

@@ -186,11 +186,6 @@ def everyone(n_clients: int) -> Mask:
 def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
     """Positions of the clients in the order in which they go.
 
-    Raises
-    ------
-    ValueError
-        The order is not one of `ORDERS`.
-
     Examples
     --------
     >>> positions_in_order(["a", "b", "c"], "reversed")
@@ -210,18 +205,6 @@ def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list
 
 def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
     """Clients of one batch.
-
-    Parameters
-    ----------
-    batch : int or str
-        A number, or a share such as ``25%``, which is rounded down, but to 1 at least.
-
-    Raises
-    ------
-    InapplicableError
-        It is more than the group has.
-    ValueError
-        It is neither a number nor a share.
 
     Examples
     --------
@@ -255,13 +238,7 @@ def turns_of(group: GroupAtStart, batch: int | str, order: str, seed: int) -> tu
 
 
 def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) -> Mask:
-    """The clients that already have the new routes: a share of all, rounded.
-
-    Raises
-    ------
-    ValueError
-        The share is not from 0 to 1, or the order is unknown.
-    """
+    """The clients that already have the new routes: a share of all, rounded."""
     if not 0 <= refreshed <= 1:
         raise ArgumentError(f"the share of clients with new routes must be from 0 to 1, got {refreshed}")
     n_clients = len(group.client_ids)

@@ -50,24 +50,6 @@ def change_strategy(
     where languages differ, also thereafter. Client ids do not change; for the cost of a restart, if the switch needs one, see
     `restart`. Groups whose clients divide by different strategies now are taken, too, if each is known.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-    strategy : str
-        The new strategy, as `rmqalloc.strategy` takes it.
-    groups : sequence of str
-        Patterns of consumer groups.
-    params : mapping, optional
-        Parameters of the new strategy.
-    batch, order, seed, detail, topics
-        As for `restart`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        The strategy is unknown, needs machine rooms that the snapshot lacks, or no group is left: groups with a topic that the
-        strategy refuses, and groups that have fewer clients than a batch, are skipped (`Rollout.skipped`).
-
     Examples
     --------
     >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker

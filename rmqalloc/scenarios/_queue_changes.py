@@ -133,13 +133,7 @@ class QueuesUnderChange:
         return np.where(least == most, most, 1)
 
     def finished(self) -> QueueLists:
-        """The lists as they are now.
-
-        Raises
-        ------
-        FleetError
-            A unit has more queues now than a unit may have.
-        """
+        """The lists as they are now."""
         r, fleet = self._routes.at(self._routes.lengths > 0), self._fleet
         list_routes = offsets_of(np.bincount(r.list_, minlength=self.changed.size))
         route_offsets = offsets_of(r.lengths)

@@ -44,19 +44,6 @@ def read_scenarios(path: str | os.PathLike[str]) -> tuple[Scenario, ...]:
 def scenarios_of_text(text: str, source: str = "scenarios") -> tuple[Scenario, ...]:
     """Scenarios from text, such as a literal of SQL.
 
-    Parameters
-    ----------
-    text : str
-        What `read_scenarios` reads from a file, or its list alone: JSON where it begins with a bracket, else YAML (which needs
-        PyYAML).
-    source : str
-        What to call it in errors.
-
-    Raises
-    ------
-    ScenarioError, ModuleNotFoundError
-        As `read_scenarios`.
-
     Examples
     --------
     >>> [one.name for one in scenarios_of_text('[{"name": "8 pods", "changes": [{"scale_clients": {"to": 8}}]}]')]

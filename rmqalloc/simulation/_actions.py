@@ -28,19 +28,7 @@ from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, Up
 
 
 def perform(cluster: Cluster, event: Event) -> int:
-    """Do what an event says, now and over the time it takes.
-
-    Returns
-    -------
-    int
-        Milliseconds until its last step: the end of a pause, the start of the last client of a rolling restart.
-
-    Raises
-    ------
-    ScenarioError
-        It cannot be done: a client or a broker runs, or does not, or a broker refuses. Scripts are checked for what can be
-        known before (`rmqalloc.simulation._steps`).
-    """
+    """Do what an event says, now and over the time it takes."""
     return _ACTIONS[event.kind](cluster, event.detail)
 
 

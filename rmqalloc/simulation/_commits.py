@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 
 class SimulatedOffsetStore(RemoteOffsetStore):
-    """Answers as `rmqalloc.rebalance.RemoteOffsetStore` does, queue by queue only where a request could fail or take time.
-
-    Parameters
-    ----------
-    factory, consumer_group
-        As for `RemoteOffsetStore`.
-    remoting : ClientRemoting
-        What the factory's requests go through.
-    """
+    """Answers as `rmqalloc.rebalance.RemoteOffsetStore` does, queue by queue only where a request could fail or take time."""
 
     def __init__(self, factory: MQClientFactory, consumer_group: str, remoting: ClientRemoting) -> None:
         super().__init__(factory, consumer_group)

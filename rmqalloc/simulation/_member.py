@@ -53,21 +53,6 @@ class CountingConsumer(PushConsumer):
 class Member:
     """A process that runs one push consumer; a `Host`.
 
-    Parameters
-    ----------
-    name : str
-        What scripts call it. A member that is started anew is another one of the same name.
-    identity : ClientIdentity
-        What its client id is made of.
-    network : Network
-        What it talks through.
-    profile : Profile
-        Its release.
-    random : random.Random
-        Chooses the brokers it asks.
-    allocate, views
-        Shared by all members, so that equal views are divided once.
-
     Attributes
     ----------
     process : Process

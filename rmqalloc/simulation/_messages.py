@@ -76,15 +76,6 @@ class MessageCounts(NamedTuple):
 def count_messages(flow: Flow, readings: list[Reading], until: int) -> MessageCounts:
     """Follow one queue through all its readings.
 
-    Parameters
-    ----------
-    flow : Flow
-        Rates of the queue.
-    readings : list of Reading
-        In the order they began.
-    until : int
-        The end, in milliseconds since the simulation began.
-
     Examples
     --------
     Nobody reads for ten seconds, then the backlog is worked off as fast as it can be.

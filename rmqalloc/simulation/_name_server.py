@@ -34,13 +34,7 @@ class NameServer:
         self.brokers.pop(broker_name, None)
 
     def topic_route(self, topic: str) -> TopicRouteData:
-        """Route of a topic; the same object as long as nothing about it changes.
-
-        Raises
-        ------
-        ResponseError
-            TOPIC_NOT_EXIST: no broker holds the topic.
-        """
+        """Route of a topic; the same object as long as nothing about it changes."""
         holders = sorted(name for name, (broker, _) in self.brokers.items() if topic in broker.topics)
         if not holders:
             raise ResponseError(ResponseCode.TOPIC_NOT_EXIST, f"no route to {topic}")

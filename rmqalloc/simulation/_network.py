@@ -104,15 +104,6 @@ class NetworkConnection:
 class Network:
     """Who can reach whom, how long it takes, and how much is sent.
 
-    Parameters
-    ----------
-    clock : VirtualClock
-        Time.
-    topic_route : callable
-        The name server's answer to a topic; ResponseError if it has none.
-    latency : int
-        Milliseconds one way.
-
     Attributes
     ----------
     brokers : dict of str to Broker
@@ -205,13 +196,6 @@ class ClientRemoting:
 
     A request that waits for its answer takes effect at once and spends its time on the clock, so that the client's later steps
     are later; what is only sent takes effect when it arrives.
-
-    Parameters
-    ----------
-    network : Network
-        What carries them.
-    host : Host
-        Whose they are.
     """
 
     def __init__(self, network: Network, host: Host) -> None:

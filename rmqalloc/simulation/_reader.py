@@ -56,21 +56,6 @@ class Reader:
     change of a process queue and the look that finds it. It looks at those that have changed; at all of them only when the
     first of the locks held has run out, of which there is no notice.
 
-    Parameters
-    ----------
-    number : int
-        The process, as owner in the timeline.
-    group : ReadGroup
-        Whose queues it reads; it writes to the group's timeline and readings.
-    clock : VirtualClock
-        Time.
-    process : Process
-        Whose timers to use.
-    lock_wait : int
-        How long (ms) the removal of an ordered queue waits for the user's code to return.
-    random : random.Random
-        How far the user's code is in its work when a queue is dropped.
-
     Attributes
     ----------
     n_created : int

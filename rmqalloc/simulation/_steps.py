@@ -54,13 +54,7 @@ class _Process:
 
 
 class Rehearsal:
-    """Plays the steps of a script.
-
-    Parameters
-    ----------
-    script : ScriptFields
-        Its names are known to be right.
-    """
+    """Plays the steps of a script."""
 
     def __init__(self, script: ScriptFields) -> None:
         self._script = script
@@ -76,13 +70,7 @@ class Rehearsal:
         self._holders = {topic.name: list(topic.brokers or script.brokers) for topic in script.topics}
 
     def play(self) -> None:
-        """Play all of it.
-
-        Raises
-        ------
-        ScenarioError
-            A step is not possible; its place is that of the step.
-        """
+        """Play all of it."""
         self._start_groups()
         partitions = []
         for i, event in sorted(enumerate(self._script.events), key=lambda one: one[1].at):

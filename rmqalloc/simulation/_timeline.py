@@ -51,11 +51,6 @@ class Timeline:
     A queue is owned by a client from the moment it has a process queue for it to the moment that is dropped or the client stops
     working: shut down, dead, frozen or paused. In an ordered group the broker's lock must be held too, and not be lost.
 
-    Parameters
-    ----------
-    queues : sequence of MessageQueue
-        Those that the group divides, in Java's order.
-
     Attributes
     ----------
     owners : list of set of int
@@ -144,13 +139,7 @@ class Timeline:
         return self._counted(2, until, np.zeros(n, np.int64), np.full(n, until, np.int64))
 
     def moves(self, until: int, names: NDArray[np.int32]) -> tuple[NDArray[np.int32], Times]:
-        """Queues that went from one owner to another, and when the other began.
-
-        Parameters
-        ----------
-        names : ndarray of int32
-            What makes processes one owner (their client id), by process.
-        """
+        """Queues that went from one owner to another, and when the other began."""
         spans, owner = self.intervals(until)
         order = np.lexsort((np.arange(owner.size), spans.start, spans.queue))
         queue, name = spans.queue[order], names[owner[order]]

@@ -107,13 +107,6 @@ class _ProcessTimer(VirtualTimer):
 class Process:
     """One process on the virtual clock; the clock of whatever runs in it.
 
-    Parameters
-    ----------
-    clock : VirtualClock
-        Time.
-    after : callable, optional
-        Called after each of its actions, to look at what they did.
-
     Attributes
     ----------
     is_alive, is_frozen : bool

@@ -23,23 +23,6 @@ _UNFINISHED = f".{MARKER}.*.new"
 def replaced_result(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
     """Fill a new directory, and let it take the place of ``path`` when the block ends without an error.
 
-    Parameters
-    ----------
-    path : path
-        Where the directory shall stand. It may be absent, empty, or hold an earlier result of the same kind.
-    kind : str
-        What the files are, e.g. ``"owners"``; kept in the marker file.
-
-    Yields
-    ------
-    Path
-        An empty directory beside ``path`` to write into. An error in the block removes it; ``path`` stays as it was.
-
-    Raises
-    ------
-    FileExistsError
-        If ``path`` is a file, or holds anything that was not written here.
-
     Examples
     --------
     >>> import tempfile
@@ -88,19 +71,6 @@ def _check_standing(path: str | os.PathLike[str], kind: str, standing: Path) -> 
 
 def own_directory(path: str | os.PathLike[str], kind: str) -> None:
     """Make a directory ours that several results of a kind may share, or find that it is.
-
-    Parameters
-    ----------
-    path : path
-        It may be absent, empty, or ours already; what else is in a directory of ours does not matter, for nothing but
-        what bears the name of a result is ever touched.
-    kind : str
-        As `replaced_result`.
-
-    Raises
-    ------
-    FileExistsError
-        If ``path`` is a file, or holds anything without being a directory of ours of this kind.
 
     Examples
     --------

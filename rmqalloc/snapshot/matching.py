@@ -26,13 +26,7 @@ def none_planned(warnings: Sequence[str]) -> NoMatchError:
 
 
 def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
-    """Items by their names.
-
-    Raises
-    ------
-    NamedTwiceError
-        Two have one name.
-    """
+    """Items by their names."""
     named: dict[str, Any] = {}
     for item in items:
         if item.name in named:
@@ -42,22 +36,7 @@ def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
 
 
 def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Items whose name matches one of the patterns.
-
-    Parameters
-    ----------
-    patterns : sequence of str
-        As `fnmatch.fnmatchcase` has them.
-    items : mapping of str
-        By name.
-    what : str
-        What they are, for the error.
-
-    Raises
-    ------
-    NoMatchError
-        A pattern matches nothing, unless it is the one pattern for all.
-    """
+    """Items whose name matches one of the patterns."""
     if tuple(patterns) == ALL:
         return dict(items)
     found: set[str] = set()

@@ -46,11 +46,6 @@ def to_document(snapshot: Snapshot) -> dict[str, Any]:
 def from_document(document: Any) -> Snapshot:
     """The snapshot that plain data holds.
 
-    Raises
-    ------
-    SnapshotError
-        If a field is missing, unknown or of the wrong type, or the version is unknown.
-
     Examples
     --------
     >>> from_document({"apiVersion": "rmqalloc/v2", "kind": "Snapshot", "groups": [{"name": "g"}]}).groups[0].client_ids

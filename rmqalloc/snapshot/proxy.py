@@ -15,10 +15,6 @@ def is_behind_proxy(client_id: str) -> bool:
 
     Such clients take messages of any queue (POP), register without a table of queues and never answer running info.
 
-    Parameters
-    ----------
-    client_id : str
-
     Notes
     -----
     gRPC SDKs make ids of the form ``host@pid@n@t``, n counting the clients of the process and t a time to base 36. Ids of

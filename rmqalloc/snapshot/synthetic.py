@@ -62,20 +62,6 @@ _ROWS_PER_ROW_GROUP = 32_768
 def synthetic_fleet(n_units: int = 1_000_000, seed: int = 0, batch_size: int = 10_000) -> Iterator[pa.RecordBatch]:
     """Generate units in record batches of ``FLEET_SCHEMA``.
 
-    Parameters
-    ----------
-    n_units : int
-        Rows in all.
-    seed : int
-        Equal seeds give equal fleets, whatever the batch size. Fleets of different ``n_units`` differ throughout.
-    batch_size : int
-        Rows of a batch; the last one may be shorter.
-
-    Raises
-    ------
-    ValueError
-        If ``n_units`` or ``seed`` is negative, or ``batch_size`` is not positive.
-
     Examples
     --------
     >>> batches = list(synthetic_fleet(25, seed=7, batch_size=10))
@@ -91,24 +77,7 @@ def synthetic_fleet(n_units: int = 1_000_000, seed: int = 0, batch_size: int = 1
 
 
 def write_fleet(path: str | os.PathLike[str], n_units: int = 1_000_000, seed: int = 0, n_files: int = 16) -> None:
-    """Write a synthetic fleet as a directory of Parquet files.
-
-    Parameters
-    ----------
-    path : path
-        The directory; replaced if it holds an earlier fleet, refused if it holds anything else.
-    n_units, seed : int
-        As `synthetic_fleet`; the rows and their order do not depend on ``n_files``.
-    n_files : int
-        Files ``part-00000.parquet`` and on, of equal numbers of rows.
-
-    Raises
-    ------
-    ValueError
-        If a number is out of range.
-    FileExistsError
-        If ``path`` holds files that are not a synthetic fleet.
-    """
+    """Write a synthetic fleet as a directory of Parquet files."""
     if n_files < 1:
         raise ArgumentError(f"n_files={n_files}: at least one file is needed")
     synthetic_fleet(0, seed if n_units >= 0 else -1)

@@ -40,26 +40,6 @@ class Units(NamedTuple):
 def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL) -> pa.RecordBatch:
     """The rows that `rmqalloc.evaluation.plan_batch` reads, in the order of the snapshot.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-    groups, topics : sequence of str
-        Patterns as `fnmatch.fnmatchcase` has them; a row needs a group and a topic that match one each.
-
-    Returns
-    -------
-    pyarrow.RecordBatch
-        One row per group of the model CLUSTERING and topic that it subscribes to and that consumers can read:
-        ``consumer_group``, ``topic``, ``brokers``, ``client_ids``; ``broker_rooms`` and ``client_rooms`` if any machine room
-        is known; ``strategy``, ``virtual_nodes``, and as JSON in ``strategy_params`` what else the group's strategy takes.
-
-    Raises
-    ------
-    NoMatchError
-        A pattern matches nothing.
-    ValueError
-        Two groups or two topics have one name.
-
     Examples
     --------
     >>> from rmqalloc.snapshot import Client
@@ -85,18 +65,7 @@ def unit_pairs(
     with_retry: bool = False,
     with_shared: bool = False,
 ) -> tuple[list[tuple[Group, Topic]], tuple[str, ...]]:
-    """The groups and topics that are the rows of `units_of`, and what is left out.
-
-    Parameters
-    ----------
-    snapshot, groups, topics
-        As for `units_of`.
-    with_retry : bool
-        Give every group its retry topic, also where the snapshot does not list it: with one queue on each broker of its other
-        topics, as brokers make it.
-    with_shared : bool
-        Take groups, too, of which several clients read a queue.
-    """
+    """The groups and topics that are the rows of `units_of`, and what is left out."""
     routes = by_name(snapshot.topics, "topics")
     mine = chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
     reading = _Reading(routes, with_retry, with_shared)

@@ -60,10 +60,6 @@ class NotKnown(NamedTuple):
 class Unknowns:
     """What a snapshot does not know, by kind and subject.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-
     Examples
     --------
     >>> lost = SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST orders", "timeout")

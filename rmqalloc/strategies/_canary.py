@@ -32,22 +32,6 @@ POINTS = 10_000  # of a share in one
 class Canary(ExclusiveOver[Inner]):
     """Clients whose ids match a pattern get the first queues of every broker, the others all else.
 
-    Parameters
-    ----------
-    share : number or str
-        Share of the queues of each broker, from 0 to 1, of four decimals at most; rounded up to whole queues.
-    pattern : str
-        Ids of the canary clients: ``*`` stands for any text, ``?`` for one character, all else for itself.
-    inner : Strategy, optional
-        What divides the queues among the canary clients, and the others among the rest; AVG by default.
-
-    Raises
-    ------
-    ValueError
-        ``share`` is out of bounds or has more decimals.
-    TypeError
-        A parameter is of the wrong type.
-
     Notes
     -----
     A topic that begins with ``%RETRY%`` goes to the other clients alone: it has one queue on each broker, so the least share

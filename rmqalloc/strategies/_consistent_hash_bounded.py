@@ -41,20 +41,6 @@ class ConsistentHashBounded(ExclusiveStrategy):
     With Q queues and N distinct client ids nobody has more than ``ceil(load_factor * Q / N)``. What exceeds that on the plain
     ring goes on to the next clients, so when a client comes or goes a few other queues move besides its own.
 
-    Parameters
-    ----------
-    load_factor : number or str
-        From 1 on, of two decimals at most; the most that a client has over the mean.
-    virtual_nodes : int
-        Points per client; with 0 nobody owns anything.
-
-    Raises
-    ------
-    ValueError
-        A parameter is out of bounds.
-    TypeError
-        A parameter is not a number.
-
     Notes
     -----
     Mirrokni, Thorup, Zadimoghaddam, "Consistent hashing with bounded loads" (2018). Queues are taken in the order of the list.

@@ -29,13 +29,6 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
     Queues of a room with clients are divided among these by the inner strategy. Those of all other rooms together go, in
     the order of the list, each to the client that has the fewest queues of the topic so far, ties to the first.
 
-    Parameters
-    ----------
-    inner : Strategy, optional
-        Divides the queues of each room with clients; AVG by default.
-    broker_room, client_room : callable or mapping, optional
-        As for `MachineRoomNearby`.
-
     Notes
     -----
     ``MACHINE_ROOM_NEARBY`` divides every room without clients anew from the first client on, so the first ones get the extra

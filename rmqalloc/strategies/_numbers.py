@@ -107,18 +107,7 @@ def topic_hashes(fleet: Fleet) -> Numbers:
 
 
 def by_unit(fleet: Fleet, threads: int, make: MakeKernel, n_clients: Index | None = None) -> None:
-    """Call a kernel for ranges of units.
-
-    Parameters
-    ----------
-    fleet : Fleet
-    threads : int
-    make : callable
-        From the most queues and the most clients of a unit to the kernel, with room of its own to work in; called once for
-        each thread.
-    n_clients : ndarray of int32, shape (n_units,), optional
-        Clients of each unit, if not those of the fleet.
-    """
+    """Call a kernel for ranges of units."""
     n_queues = fleet.n_queues
     n_clients = fleet.n_clients if n_clients is None else n_clients
     cost = offsets_of(n_queues)

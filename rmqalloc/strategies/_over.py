@@ -35,11 +35,6 @@ class ExclusiveOver(WrappingStrategy[Inner], ExclusiveStrategy):
     """A strategy that has an inner one divide parts of a unit, each queue in one part, and owns nothing itself.
 
     Subclasses say the parts twice: `_shares` of a group, whose queues may be any objects, and `_parts` of a fleet.
-
-    Raises
-    ------
-    TypeError
-        ``inner`` is not a strategy, or one that gives a queue to several clients.
     """
 
     names_inner = True

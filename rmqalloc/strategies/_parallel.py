@@ -21,15 +21,7 @@ THREADS_VARIABLE = "RMQALLOC_THREADS"
 
 
 def n_threads(threads: int | None) -> int:
-    """How many threads to use: those asked for, else what the environment variable RMQALLOC_THREADS says, else one.
-
-    Raises
-    ------
-    TypeError
-        ``threads`` is not an integer.
-    ValueError
-        ``threads`` or the variable is not a number above zero.
-    """
+    """How many threads to use: those asked for, else what the environment variable RMQALLOC_THREADS says, else one."""
     if threads is None:
         given = os.environ.get(THREADS_VARIABLE, "1")
         if not given.isdecimal() or int(given) < 1:
@@ -44,20 +36,6 @@ def n_threads(threads: int | None) -> int:
 
 def even_cuts(cost_before: NDArray[Any], parts: int, least: int = 1) -> list[int]:
     """Cut items into parts of about equal cost, none of them too small to be worth a thread.
-
-    Parameters
-    ----------
-    cost_before : ndarray, shape (n_items + 1,)
-        Cost of all items before each, and of all at the end; not decreasing.
-    parts : int
-        Most parts to make.
-    least : int
-        Cost that a part should have at least; fewer parts are made where there is less.
-
-    Returns
-    -------
-    list of int
-        Bounds of the parts, from 0 to n_items, each above the one before.
 
     Examples
     --------

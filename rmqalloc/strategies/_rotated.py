@@ -26,11 +26,6 @@ class Rotated(ExclusiveOver[Inner]):
     What is left over after even shares falls to the first clients of the list, so a group of many topics with few queues
     each loads these. By another first client in every topic it is spread over all.
 
-    Parameters
-    ----------
-    inner : Strategy, optional
-        What divides the queues; AVG by default.
-
     Notes
     -----
     Of n clients the one at ``((mix64(hash(topic)) >>> 32) * n) >>> 32`` comes first: ``hash`` is Java's ``String.hashCode``,

@@ -24,17 +24,6 @@ class Sticky(ExclusiveStrategy):
     It reads who owned the queues so far, so clients could divide by it only if all of them knew that for certain, which
     RocketMQ's clients do not. It serves to measure other strategies by.
 
-    Parameters
-    ----------
-    owners : mapping
-        Client id by queue, which is a ``MessageQueue`` or a tuple of topic, broker name and queue id. Queues and clients that
-        are gone are passed over, and queues that it lacks were nobody's.
-
-    Raises
-    ------
-    TypeError
-        ``owners`` is not a mapping from queues to client ids.
-
     Notes
     -----
     Of m queues and n distinct client ids, ``m mod n`` clients have ``m div n + 1`` queues and the others ``m div n``. Those who

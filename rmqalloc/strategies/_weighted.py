@@ -29,21 +29,6 @@ Weights = NDArray[np.int64]
 class Weighted(ExclusiveStrategy):
     """The greatest load over capacity of any client is made small, a load being the weights of the queues that it has.
 
-    Parameters
-    ----------
-    capacities : mapping of str to int, optional
-        Of clients by id; 1 for those that it lacks.
-    weights : mapping to int, optional
-        Of queues, such as their lag or the messages a second, by broker name and queue id, or by topic, broker name and
-        queue id; 1 for those that it lacks.
-
-    Raises
-    ------
-    ValueError
-        A number is not from 1 to 2\\ :sup:`31` - 1.
-    TypeError
-        A number is not whole, or a parameter is not a mapping.
-
     Notes
     -----
     The heaviest queue goes first (ties in the order of the list), each to the client that has the least load over capacity

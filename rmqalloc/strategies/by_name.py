@@ -23,21 +23,6 @@ _NO_UNITS = Fleet.from_groups([])
 def rule(name: str, /, **params: Any) -> Strategy:
     """A strategy that gives every queue one owner, by RocketMQ's name for it.
 
-    Parameters
-    ----------
-    name : str
-        As `rmqalloc.strategy` takes it. Of a strategy over another one, such as ``MACHINE_ROOM_NEARBY-AVG``, the inner one gets
-        the parameters that the outer one does not take; machine rooms come from the table.
-    **params
-        As `rmqalloc.strategy` takes them, with ``dialect``; but for ``CONFIG`` ``message_queues`` maps client ids to lists of
-        queues.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As `rmqalloc.strategy`, or the strategy gives a queue to several clients (POP, CONFIG with one list for all, CONFIG
-        inside of another strategy).
-
     Examples
     --------
     >>> rule("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", virtual_nodes=100).get_name()
@@ -66,20 +51,6 @@ def rule(name: str, /, **params: Any) -> Strategy:
 
 def in_dialect(name: str, params: Mapping[str, Any], dialect: str | None = None) -> tuple[str, dict[str, Any]]:
     """Name and parameters of what a client of a dialect computes under a name.
-
-    Parameters
-    ----------
-    name : str
-        As `rule` takes it.
-    params : mapping
-        As `rule` takes them.
-    dialect : str, optional
-        By default what the parameters say.
-
-    Returns
-    -------
-    tuple of str and dict
-        The dialect is among the parameters where it makes a difference, and where the client has no such strategy.
 
     Examples
     --------
@@ -214,11 +185,6 @@ def server_side() -> tuple[str, ...]:
 def plain_strategies(rooms: bool = False) -> tuple[str, ...]:
     """Strategies that a text can describe; the others need lists or code.
 
-    Parameters
-    ----------
-    rooms : bool
-        Also those that read machine rooms, which something else must know.
-
     Examples
     --------
     >>> plain_strategies()[:4]
@@ -260,18 +226,6 @@ def plain_parameters() -> Iterator[tuple[str, Parameter]]:
 def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters for `rmqalloc.strategy` from the options of a command line.
 
-    Parameters
-    ----------
-    strategy : str
-        RocketMQ's name of the strategy, perhaps with parameters, which are not repeated in the result.
-    given : mapping
-        Values by parameter, None where an option is not given; of names a text with commas between them.
-
-    Raises
-    ------
-    ValueError
-        An option does not belong to the strategy, one that it needs is missing, or the text of the strategy is wrong.
-
     Examples
     --------
     >>> from_flags("CONSISTENT_HASH", {"virtual_nodes": 160, "machine_rooms": None})
@@ -294,17 +248,6 @@ def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def from_label(label: str) -> tuple[str, dict[str, Any]]:
     """Name and parameters of a strategy from a short text; whether they fit `rule` is not checked.
-
-    Parameters
-    ----------
-    label : str
-        ``NAME``, ``NAME:NUMBER`` or ``NAME:TEXT+TEXT``, for the strategy's last parameter that a flag could give; or
-        ``NAME(PARAMETER=VALUE,...)``, as `rmqalloc.strategies.spelled` has it.
-
-    Raises
-    ------
-    ValueError
-        It is none of these.
 
     Examples
     --------

@@ -48,13 +48,7 @@ class Dialect(NamedTuple):
     differs: Mapping[str, str] = {}
 
     def class_of(self, name: str) -> type[Strategy]:
-        """The class of a name.
-
-        Raises
-        ------
-        ValueError
-            The client has no such strategy.
-        """
+        """The class of a name."""
         if name not in self.made:
             raise ArgumentError(self.lacks(name))
         return self.made[name]
@@ -105,13 +99,7 @@ def dialect_of(language: str | None) -> str | None:
 
 
 def dialect_named(name: str) -> Dialect:
-    """A dialect other than Java's.
-
-    Raises
-    ------
-    ValueError
-        There is no such dialect.
-    """
+    """A dialect other than Java's."""
     found = DIALECTS.get(name) if isinstance(name, str) else None
     if found is None:
         known = [JAVA, *DIALECTS]

@@ -76,24 +76,6 @@ class Parameter(NamedTuple):
 def decimal_units(name: str, given: Any, unit: int, least: int, most: int) -> int:
     """A number with few decimals as a whole number of units: what integers compute is the same on every platform.
 
-    Parameters
-    ----------
-    name : str
-        Of the parameter.
-    given : int, float, str or Decimal
-        A float is the decimal number that Python shows for it.
-    unit : int
-        Units in one: 100 for two decimals.
-    least, most : int
-        Bounds, in units.
-
-    Raises
-    ------
-    TypeError
-        It is not a number.
-    ValueError
-        It is out of bounds, or has more decimals.
-
     Examples
     --------
     >>> decimal_units("share", 0.05, 10_000, 0, 10_000), decimal_units("share", "1", 10_000, 0, 10_000)

@@ -33,17 +33,6 @@ _SWITCH = {"true": True, "false": False}
 def spelled(text: str) -> tuple[str, dict[str, Any]]:
     """Name and parameters of a strategy from one text; whether they fit each other is not checked.
 
-    Parameters
-    ----------
-    text : str
-        A name, or a name and in parentheses what its strategies take.
-
-    Raises
-    ------
-    ValueError
-        There is no such strategy or no such parameter, it is there twice, its value is of another kind, or it is of a kind that
-        no text can give.
-
     Examples
     --------
     >>> spelled("CANARY-CONSISTENT_HASH(share=0.05, virtual_nodes=160)")
@@ -76,11 +65,6 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
 
 def with_params(text: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Name and parameters of a strategy whose parameters stand in its text, beside it, or some here and some there.
-
-    Raises
-    ------
-    ValueError
-        As `spelled`, or a parameter stands in both, or is ``name``.
 
     Examples
     --------

@@ -48,18 +48,7 @@ class ReaderCounts(NamedTuple):
         return ReaderCounts(*kinds, *sums)
 
     def chances(self, p: Figures, joined: bool) -> tuple[Figures, Figures]:
-        """How likely each kind has no reader and several, where any client is informed with probability ``p``.
-
-        Parameters
-        ----------
-        p : ndarray of float64, shape (n,)
-        joined : bool
-            Whether clients that join act.
-
-        Returns
-        -------
-        two ndarray of float64, shape (n, n_kinds)
-        """
+        """How likely each kind has no reader and several, where any client is informed with probability ``p``."""
         p = p[:, None]
         sure = self.stays + (self.joins if joined else 0)
         no_old, no_new = p**self.gives_up, (1 - p) ** self.takes_up
@@ -72,12 +61,6 @@ class ReaderCounts(NamedTuple):
 
 def expected_by_chance(kinds: ReaderCounts, at_join: float) -> tuple[float, float]:
     """The greatest expected number of queues without a reader, and with several.
-
-    Parameters
-    ----------
-    kinds : ReaderCounts
-    at_join : float
-        Probability that any other is informed when clients that join act for the first time.
 
     Examples
     --------
@@ -110,14 +93,6 @@ def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tup
     All sets of ``k`` informed clients are equally likely then, and the greatest value over ``k`` counts; clients that join act
     from the start. A queue that ``a`` give up and ``b`` take up has none of these readers in C(n - a - b, k - a) of the C(n, k)
     sets.
-
-    Parameters
-    ----------
-    kinds : ReaderCounts
-    n_informees : int
-        Clients to inform that do not join.
-    least : int
-        The least ``k``.
 
     Examples
     --------

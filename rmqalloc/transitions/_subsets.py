@@ -20,17 +20,6 @@ def most_in_subsets(
 ) -> tuple[int, int]:
     """The most queues without a reader, and with several, over all sets, or over those that are not empty.
 
-    Parameters
-    ----------
-    old, new : ndarray of int64
-        Readers before and after, as bits, of each kind of queue.
-    counts : two ndarray of int64
-        Queues of each kind that count if nobody reads them, and if several clients do.
-    n_clients : int
-        Clients whose queues change: at most `MOST_CLIENTS`.
-    needs_one : bool
-        Whether at least one of these clients is informed at every moment.
-
     Examples
     --------
     Two clients read a queue, and a third will:

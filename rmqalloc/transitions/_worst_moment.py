@@ -126,12 +126,6 @@ class Worst(NamedTuple):
 def worst_moments(graphs: Graphs, needs_one: Mask | None = None) -> Worst:
     """The maximum over all sets of clients that may be informed.
 
-    Parameters
-    ----------
-    graphs : Graphs
-    needs_one : ndarray of bool, shape (n_graphs,), optional
-        Graphs in which at least one client is informed at every moment.
-
     Examples
     --------
     Client 0 hands two queues to client 1, which hands one to client 2:

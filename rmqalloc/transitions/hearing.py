@@ -144,26 +144,6 @@ class Hearing:
 def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1, is_ordered: bool = False) -> Hearing:
     """How clients learn that others joined or left.
 
-    Parameters
-    ----------
-    way : str
-        ``"notice"``: the broker's notice arrives; a client acts at once, but not before the least interval of its release since
-        its last pass. ``"timer"``: notices are switched off or lost, and each client finds out at its next pass.
-        ``"scan"``: a client dies and its connection stays open, so a broker misses its heartbeats and drops it without notice.
-        ``"crash"``: a client is killed, its connection breaks, and brokers notify the others as if it had been stopped; but the
-        locks that it had of an ordered group's queues stay until they expire.
-    profile : Profile
-    n_brokers : int
-        Brokers of the topic. A client that leaves takes leave of one after the other. Each notifies the others at once, and
-        these ask any one for the client list: who asks one that does not know yet has to wait for the least interval.
-    is_ordered : bool
-        Whether clients lock the queues, which matters for a crash alone: a silent client is dropped after its locks expired.
-
-    Raises
-    ------
-    ValueError
-        There is no such way.
-
     Examples
     --------
     >>> hearing_of("timer").latest, hearing_of("scan").latest, hearing_of("notice").latest

@@ -117,16 +117,7 @@ class _Terms:
 
 
 def open_queues(of: OpenQueues, hearings: list[Hearing | None], way: NDArray[np.int64]) -> Open:
-    """The figures of steps.
-
-    Parameters
-    ----------
-    of : OpenQueues
-    hearings : list of Hearing or None
-        How clients are informed; None where that is not known.
-    way : ndarray of int64, shape (n_rows,)
-        Which of them holds for each row.
-    """
+    """The figures of steps."""
     h = of.handovers
     graphs = of.graphs()
     worst: Worst = worst_moments(graphs, h.needs_one)

@@ -31,11 +31,6 @@ class SecondsBound(NamedTuple):
     def parse(cls, text: str) -> SecondsBound:
         """The bound that a text such as ``30`` or ``30@p99`` gives.
 
-        Raises
-        ------
-        ValueError
-            It gives none.
-
         Examples
         --------
         >>> SecondsBound.parse("30@p99"), SecondsBound.parse("2.5")

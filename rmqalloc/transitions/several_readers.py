@@ -58,18 +58,7 @@ class ReadersOfStep(NamedTuple):
 
 
 def correct_row(row: int, step: ReadersOfStep, unowned: Mapping[str, Open], double: Open) -> None:
-    """Correct the figures of one row.
-
-    Parameters
-    ----------
-    row : int
-    step : ReadersOfStep
-    unowned : mapping of str to Open
-        Figures of queues without a reader: of all (``unowned``), of those written to (``unowned_written``) and of the others
-        (``unowned_dry``).
-    double : Open
-        Those of queues with several readers.
-    """
+    """Correct the figures of one row."""
     kinds = _Kinds.of(step)
     counted = {
         "unowned": np.ones(kinds.written.size, bool),

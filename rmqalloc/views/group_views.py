@@ -128,13 +128,7 @@ class GroupViews:
 
 
 class ViewReader:
-    """Reads the views of groups from a snapshot; what several groups share is made once.
-
-    Parameters
-    ----------
-    topics : iterable of Topic
-        All topics that groups may read.
-    """
+    """Reads the views of groups from a snapshot; what several groups share is made once."""
 
     def __init__(self, topics: Iterable[Topic]) -> None:
         self._routes = {topic.name: topic for topic in topics}

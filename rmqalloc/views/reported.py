@@ -16,13 +16,7 @@ WHOLE_BROKER = -1
 
 
 class ReportedOwners:
-    """What the clients of a group report that they own.
-
-    Parameters
-    ----------
-    clients : sequence of Client
-        By slot.
-    """
+    """What the clients of a group report that they own."""
 
     def __init__(self, clients: Sequence[Client]) -> None:
         self._owners: dict[UnitViews, Takers] = {}

@@ -49,15 +49,7 @@ def sharing_of(group: Group) -> Sharing | None:
 
 
 def as_read(group: Group, sharing: Sharing, clients: list[Client]) -> Group:
-    """A group that shares its queues, with what decides who reads them alone: topics, routes, and the strategy under POP.
-
-    Parameters
-    ----------
-    group : Group
-    sharing : Sharing
-    clients : list of Client
-        All of them, those that only some brokers list too.
-    """
+    """A group that shares its queues, with what decides who reads them alone: topics, routes, and the strategy under POP."""
     if sharing.pop_share is not None:
         return replace(group, strategy=group.strategy or DEFAULT_STRATEGY, strategy_doubt=None)
     alike = tuple(replace(one, strategy=None, virtual_nodes=None, language=None) for one in clients)

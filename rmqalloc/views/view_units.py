@@ -108,23 +108,7 @@ def view_units(
     with_shared: bool = False,
     to_set: Iterable[tuple[str, Mapping[str, Any] | None]] = (),
 ) -> ViewUnits:
-    """Read the views of groups.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `rmqalloc.evidence.with_strategies`. Groups whose clients divide by different strategies are
-        planned if each is known, whatever doubt there is in the strategy of the group as one.
-    groups, topics, with_retry
-        As for `rmqalloc.snapshot.units.unit_pairs`.
-    joining : mapping of str to int, optional
-        Client ids that are to join, and how often each does: a group that has one already will have several clients of that id.
-    with_shared
-        As for `rmqalloc.snapshot.units.unit_pairs`.
-    to_set : iterable of (str, mapping or None)
-        Strategies with their parameters that groups are to be given: clients that compute one of them otherwise than other
-        clients of their group, for they are of another language, have a view of their own.
-    """
+    """Read the views of groups."""
     known = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
     pairs, warnings = unit_pairs(known, groups, topics, with_retry, with_shared)
     reading, ids = _Reading(pairs, ToldApart([method_set(*one) for one in to_set])), set(joining or ())

@@ -62,17 +62,7 @@ class Survey(NamedTuple):
 
 
 def survey(source: str, spec: PlanSpec, store: Store | None = None) -> Survey | None:
-    """The files and buckets of a source, on a disk or in a store; None if only Spark can read it.
-
-    Raises
-    ------
-    FileNotFoundError
-        As `listed_files`.
-    ValueError
-        A file cannot be read as Parquet.
-    TypeError
-        A column is missing or of the wrong type, and every bucket would fail.
-    """
+    """The files and buckets of a source, on a disk or in a store; None if only Spark can read it."""
     files = listed_files(source, store)
     if files is None:
         return None
@@ -82,22 +72,7 @@ def survey(source: str, spec: PlanSpec, store: Store | None = None) -> Survey | 
 
 
 def survey_of(paths: Sequence[str], columns: Sequence[str], spec: PlanSpec, store: Store | None) -> tuple[Survey, int]:
-    """The buckets of the files of a table, and the rows of all files.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        The files, as `Store` or the disk has them.
-    columns : sequence of str
-        Columns of the table that are read.
-
-    Raises
-    ------
-    ValueError
-        A file cannot be read as Parquet, or lacks a column: the table keeps its values, or its name, elsewhere.
-    TypeError
-        As `survey`.
-    """
+    """The buckets of the files of a table, and the rows of all files."""
     files: list[ParquetFile] = []
     n_rows = 0
     for path in paths:
@@ -117,13 +92,6 @@ def listed_files(source: str, store: Store | None = None) -> list[ParquetFile] |
 
     None if it has other files too, or partitions (``name=value``), whose columns are not in the files: only Spark can read
     such a source.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no such path, or no Parquet file in it.
-    ValueError
-        The files are those of a table.
     """
     found = _on_disk(source) if store is None else _in_store(source, store)
     refuse_table(source, found)
@@ -161,22 +129,7 @@ def _in_store(source: str, store: Store) -> dict[str, ParquetFile]:
 
 
 def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS, store: Store | None = None) -> list[list[Piece]]:
-    """Cut files into buckets of about equal bytes, in their order.
-
-    Parameters
-    ----------
-    files : sequence of ParquetFile
-        As `listed_files`.
-    n_buckets : int
-        Fewest buckets, if there are as many row groups; more if they would exceed `BUCKET_BYTES`.
-    store : Store, optional
-        Where the files are, if not on a disk.
-
-    Raises
-    ------
-    ValueError
-        A file cannot be read as Parquet.
-    """
+    """Cut files into buckets of about equal bytes, in their order."""
     wanted = max(n_buckets, sum(file.n_bytes for file in files) // BUCKET_BYTES)
     pieces = [(Piece(file.path), file.n_bytes) for file in files]
     if len(files) < wanted:
@@ -222,17 +175,7 @@ class Buckets(Protocol):
 
 
 class PlanFiles:
-    """Plans buckets of Parquet files, for ``mapInArrow``.
-
-    Parameters
-    ----------
-    spec : PlanSpec
-        What to plan.
-    buckets : mapping of int to sequence of Piece
-        What to read for the buckets that are missing.
-    out, run, n_worst, store
-        As `plan_file_bucket`.
-    """
+    """Plans buckets of Parquet files, for ``mapInArrow``."""
 
     def __init__(
         self,
@@ -257,15 +200,7 @@ class PlanFiles:
 
 
 class RankRows:
-    """Finds the worst units of rows of a plan, as ``mapInArrow`` takes it.
-
-    Parameters
-    ----------
-    spec : PlanSpec
-        What was planned.
-    n : int
-        As `rmqalloc.evaluation.worst.worst_of`.
-    """
+    """Finds the worst units of rows of a plan, as ``mapInArrow`` takes it."""
 
     def __init__(self, spec: PlanSpec, n: int) -> None:
         self.spec, self.n = spec, n
@@ -277,17 +212,7 @@ class RankRows:
 
 
 class RankBuckets:
-    """Finds the worst units of complete buckets, for ``mapInArrow``.
-
-    Parameters
-    ----------
-    spec : PlanSpec
-        What was planned.
-    n : int
-        As `rmqalloc.evaluation.worst.worst_of`.
-    files : sequence of sequence of str
-        Paths of the files of every bucket.
-    """
+    """Finds the worst units of complete buckets, for ``mapInArrow``."""
 
     def __init__(self, spec: PlanSpec, n: int, files: Sequence[Sequence[str]]) -> None:
         self.spec, self.n, self.files = spec, n, files
@@ -316,30 +241,7 @@ def plan_file_bucket(
     n_worst: int = 0,
     store: Store | None = None,
 ) -> None:
-    """Plan the pieces of one bucket into files with unique names, and record that it is complete.
-
-    Parameters
-    ----------
-    spec : PlanSpec
-        What to plan.
-    number : int
-        Number of the bucket.
-    pieces : sequence of Piece
-        What to read.
-    out : Buckets
-        Where to write.
-    run : Run
-        As `spark_udfs.job._manifests.begin`.
-    n_worst : int
-        How many of the worst units of every scenario the record holds, if these are not more than `MAX_KEPT`.
-    store : Store, optional
-        Where the pieces are, if not on a disk.
-
-    Raises
-    ------
-    FileNotFoundError
-        The plan's data were removed: another run has overtaken this one.
-    """
+    """Plan the pieces of one bucket into files with unique names, and record that it is complete."""
     totals: ByScenario = {}
     ranking = Ranking(spec, n_worst) if n_worst * len(spec.names) <= MAX_KEPT else None
     with out.attempt(run.plan_id) as tried:

@@ -23,31 +23,7 @@ from spark_udfs.transforms import mapped
 def plan_frame_bucket(
     spark: SparkSession, units: DataFrame, spec: PlanSpec, paths: tuple[str, str], by_content: bool = False
 ) -> dict[str, Any]:
-    """Plan the units of a bucket.
-
-    Parameters
-    ----------
-    spark : SparkSession
-        The session.
-    units : DataFrame
-        As `UnitSource.read` gives them.
-    spec : PlanSpec
-        What to plan.
-    paths : (str, str)
-        Where to write the plan, and its bad rows if there are any; nothing is there yet.
-    by_content : bool
-        Whether the record has a digest of what was read (`content`), for sources that may change.
-
-    Returns
-    -------
-    dict
-        The bucket's record.
-
-    Raises
-    ------
-    spark_udfs.job._manifests.PublishError
-        The bucket was read again for its bad rows and had changed.
-    """
+    """Plan the units of a bucket."""
     plan_at, quarantine_at = paths
     seen = Observation("totals")
     read = Observation("read")

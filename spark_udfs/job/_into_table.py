@@ -158,24 +158,7 @@ class CommittedTable:
 
 
 class JobTables:
-    """The table of a job's plans, and the one of their bad rows.
-
-    Parameters
-    ----------
-    spark : SparkSession
-        The session.
-    name : str
-        Of the table of plans.
-    spec : PlanSpec
-        What is planned.
-    source : UnitSource
-        What is read: it must be another table.
-
-    Raises
-    ------
-    TableError
-        The table is of another kind or has other columns, is the source, or cannot be made.
-    """
+    """The table of a job's plans, and the one of their bad rows."""
 
     def __init__(self, spark: SparkSession, name: str, spec: PlanSpec, source: UnitSource) -> None:
         self._spark, self._spec = spark, spec
@@ -234,13 +217,7 @@ class JobTables:
         return read
 
     def put(self, plan_id: str, staged: Staged | None, force: bool) -> bool:
-        """Commit the bad rows, then the plan; False if the plan is there already, by whomever.
-
-        Raises
-        ------
-        spark_udfs.job._manifests.PublishError
-            Staged files are gone.
-        """
+        """Commit the bad rows, then the plan; False if the plan is there already, by whomever."""
         if staged is None:
             raise manifests.PublishError("files of the staged plan are gone; run the job again")
         plan, bad = staged

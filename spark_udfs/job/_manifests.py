@@ -121,21 +121,6 @@ def unique_name() -> str:
 def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
     """The manifest of a plan that counts, None if there is none.
 
-    Parameters
-    ----------
-    texts : mapping of str to str
-        Texts of the manifests by name.
-
-    Returns
-    -------
-    dict, optional
-        The manifest; ``name`` is that of its file.
-
-    Raises
-    ------
-    PublishError
-        A later release wrote it.
-
     Examples
     --------
     >>> first = {f"00000001-{name}.json": f'{{"format": 1, "generation": 1, "run": "{name}"}}' for name in "ba"}
@@ -163,34 +148,14 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 
 def begin(storage: Storage, plan_id: str, force: bool) -> tuple[dict[str, Any] | None, Run]:
-    """Begin a run of a plan.
-
-    Returns
-    -------
-    manifest : dict, optional
-        The plan's, if it is complete and is not forced.
-    run : Run
-        For the functions below.
-    """
+    """Begin a run of a plan."""
     found = current(storage.texts(manifest_folder(plan_id)))
     run = Run(plan_id, 1 + (0 if found is None else found["generation"]), unique_name(), force)
     return (None if force else found), run
 
 
 def keep(storage: Storage, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-    """Record that a bucket is complete.
-
-    Parameters
-    ----------
-    storage, run
-        As `begin`.
-    number : int
-        Number of the bucket.
-    attempt : str
-        Name of the attempt that wrote it, see `unique_name`.
-    record : mapping
-        ``files`` and ``quarantine``, pairs of name and bytes, and further data.
-    """
+    """Record that a bucket is complete."""
     name = f"{record_folder(run)}/{bucket_name(number)}.{run.name}.{attempt}.json"
     if not storage.create(name, json.dumps({"bucket": number, **record})):
         raise PublishError(f"{name} is there already; no two attempts have a name in common")
@@ -227,31 +192,7 @@ def missing(record: Mapping[str, Any], sizes: Mapping[str, int]) -> list[str]:
 def publish(
     storage: Storage, run: Run, n_buckets: int, done: Iterable[Mapping[str, Any]], summary: Mapping[str, Any]
 ) -> tuple[bool, dict[str, Any]]:
-    """Write the manifest of a plan, unless another run was first.
-
-    Parameters
-    ----------
-    storage, run
-        As `begin`.
-    n_buckets : int
-        Buckets of the plan.
-    done : iterable of mapping
-        A record for each of them.
-    summary : mapping
-        The summary.
-
-    Returns
-    -------
-    won : bool
-        Whether it is this run's manifest that counts.
-    manifest : dict
-        The one that counts.
-
-    Raises
-    ------
-    PublishError
-        A bucket or a file is missing; nothing is published.
-    """
+    """Write the manifest of a plan, unless another run was first."""
     buckets = _all(done, n_buckets)
     sizes = storage.sizes(data_folder(run.plan_id))
     gone = [name for record in buckets for name in missing(record, sizes)]
@@ -311,13 +252,7 @@ def files_in(manifest: Mapping[str, Any], part: str = "files") -> list[str]:
 
 
 def choose_plan(ids: Iterable[str], plan_id: str | None, where: str) -> str:
-    """The plan that was asked for, or the only one.
-
-    Raises
-    ------
-    PlanNotFoundError
-        There is no such plan, or more than one and none was given.
-    """
+    """The plan that was asked for, or the only one."""
     found = sorted(ids)
     if plan_id is None and len(found) == 1:
         return found[0]

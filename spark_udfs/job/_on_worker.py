@@ -37,27 +37,7 @@ class _WorkerCall:
 
 
 def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function in a Python worker, where the files are.
-
-    Parameters
-    ----------
-    spark : SparkSession
-        The session.
-    function : callable
-        Must be importable in workers; it may be called more than once.
-    *arguments
-        What to call it with.
-
-    Returns
-    -------
-    object
-        The answer, after a round trip through JSON.
-
-    Raises
-    ------
-    OSError, Error
-        As the function raises them, or the nearest class of `_ERRORS`.
-    """
+    """Call a function in a Python worker, where the files are."""
     # With first(), Spark would end the worker, and the next one would have to import everything again.
     [row] = spark.range(0, 1, 1, 1).mapInArrow(_WorkerCall(function, arguments), "answer string").collect()
     answer = json.loads(row["answer"])

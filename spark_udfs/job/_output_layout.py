@@ -80,31 +80,7 @@ def _text(path: Path) -> str:
 def begin_run(
     out: str, plan_id: str, force: bool, after: float = DAY
 ) -> tuple[dict[str, Any] | None, Run, dict[int, Any]]:
-    """Mark the output directory as ours, and begin a run of a plan.
-
-    Parameters
-    ----------
-    out : str
-        Output directory.
-    plan_id : str
-        Which plan.
-    force : bool
-        Plan it again; a complete plan stays until the new one is.
-    after : float
-        Seconds after which a leftover is removed.
-
-    Returns
-    -------
-    manifest, run
-        See `begin`.
-    records : dict of int to record
-        See `records`.
-
-    Raises
-    ------
-    FileExistsError
-        As `rmqalloc.snapshot.directory.own_directory`.
-    """
+    """Mark the output directory as ours, and begin a run of a plan."""
     own_directory(out, KIND)
     storage = LocalFiles(out)
     manifest, run = manifests.begin(storage, plan_id, force)
@@ -123,13 +99,7 @@ class DiskBuckets(NamedTuple):
 
     @contextmanager
     def attempt(self, plan_id: str) -> Iterator[str]:
-        """The name of a new folder among the plan's data; an error removes it.
-
-        Raises
-        ------
-        FileNotFoundError
-            The plan's data were removed: this run has been overtaken and creates nothing.
-        """
+        """The name of a new folder among the plan's data; an error removes it."""
         name = manifests.unique_name()
         folder = Path(self.out, manifests.data_folder(plan_id), name)
         folder.mkdir()
@@ -152,21 +122,7 @@ class DiskBuckets(NamedTuple):
 
 
 def commit(out: str, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-    """Flush an attempt's files to the disk, and record that its bucket is complete.
-
-    Parameters
-    ----------
-    out : str
-        Output directory.
-    run : Run
-        As `begin_run`.
-    number : int
-        Number of the bucket.
-    attempt : str
-        Name of its folder among the plan's data.
-    record : mapping
-        Further data of the record.
-    """
+    """Flush an attempt's files to the disk, and record that its bucket is complete."""
     storage = LocalFiles(out)
     folder = f"{manifests.data_folder(run.plan_id)}/{attempt}"
     sync_tree(storage.root / folder)
@@ -247,18 +203,6 @@ def _fill(new: Path, out: Path, manifest: Mapping[str, Any]) -> None:
 
 def sweep_leftovers(out: str, plan_id: str, after: float = DAY) -> list[str]:
     """Remove leftovers of runs of a complete plan, and replaced plans.
-
-    Parameters
-    ----------
-    out, plan_id
-        As `begin_run`.
-    after : float
-        Seconds since the plan was completed, and since a leftover was last written.
-
-    Returns
-    -------
-    list of str
-        Names of what was removed.
 
     Notes
     -----

@@ -116,43 +116,7 @@ def run_job(
     force: bool = False,
     into: str = "",
 ) -> JobResult:
-    """Plan every unit of a source with Spark.
-
-    Parameters
-    ----------
-    source : Source
-        What to read.
-    target : str
-        Output directory, as Spark names it; see `spark_udfs.job._manifests`. With ``into`` it may be "": the plan is then
-        staged at the table, and what was staged is removed when the table has it.
-    spec : PlanSpec
-        What to plan; its parameters are plain data.
-    master : str
-        See `spark_udfs.session.session`; ignored if this process has a Spark session already.
-    by_files : bool, optional
-        Whether the workers read and write Parquet files themselves; by default if possible.
-    max_bad_fraction : float
-        The largest share of bad rows, 0 to 1.
-    n_worst : int
-        Worst groups of every scenario in the summary.
-    force : bool
-        Plan again what is complete; the earlier plan stays until the new one is.
-    into : str
-        Name of a Delta or Iceberg table that takes the plan in one commit, see `spark_udfs.job._into_table`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is wrong, or a column is missing or of the wrong type.
-    OSError
-        If the input is missing, or the output holds files that are not ours.
-    JavaNotFoundError
-        If there is no Java for Spark.
-    TooManyBadRowsError
-        The plan is not published, but its buckets are kept.
-    JobError
-        If Spark fails.
-    """
+    """Plan every unit of a source with Spark."""
     plan_id_of(spec, None)
     if not 0 <= max_bad_fraction <= 1:
         raise ArgumentError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")

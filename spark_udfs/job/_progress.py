@@ -27,13 +27,6 @@ def say(line: str) -> None:
 class Watch:
     """Prints the progress of a session's jobs and records peak memory while its block runs.
 
-    Parameters
-    ----------
-    spark : SparkSession
-        The session, classic or of Spark Connect.
-    out : text file, optional
-        Where to print, by default standard error: one changing line on a terminal, else a line every few seconds.
-
     Attributes
     ----------
     jvm_peak, workers_peak : int

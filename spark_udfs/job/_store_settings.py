@@ -40,15 +40,7 @@ Setting = Callable[[str], str]
 
 
 def store_of(uri: str, spark: SparkSession) -> tuple[Store, str] | str:
-    """The store of a URI, and the path in it; or why only Spark can reach it.
-
-    Parameters
-    ----------
-    uri : str
-        As Spark names it.
-    spark : SparkSession
-        Whose settings count.
-    """
+    """The store of a URI, and the path in it; or why only Spark can reach it."""
     parts = urlsplit(uri)
     if parts.scheme not in S3_SCHEMES:
         return f"{parts.scheme or 'the file system'} is left to Spark"
@@ -58,13 +50,6 @@ def store_of(uri: str, spark: SparkSession) -> tuple[Store, str] | str:
 
 def s3_store(bucket: str, setting: Setting) -> Store | str:
     """The store of a bucket of S3 by the settings of S3A, or why there is none.
-
-    Parameters
-    ----------
-    bucket : str
-        Its name.
-    setting : callable
-        From a name, such as ``access.key``, to its value; "" where it is not set.
 
     Examples
     --------

@@ -59,11 +59,6 @@ _ONE_REQUEST = {"S3FileSystem": {"allow_delayed_open": True}}
 def store_of_uri(where: str) -> tuple[Store | None, str]:
     """The store of a URI as pyarrow knows it, or None for a disk, and the path there.
 
-    Raises
-    ------
-    ValueError
-        As `rmqalloc.evaluation.parquet_plan.opened`.
-
     Examples
     --------
     >>> store_of_uri("s3://key:secret@lake/fleet?region=eu-central-1")

@@ -111,13 +111,7 @@ def facts_of(described: list[tuple[str, str]], columns: Mapping[str, str]) -> Ta
 
 
 def find_table(spark: SparkSession, name: TableName) -> TableFacts | None:
-    """The facts of a table; None if there is none.
-
-    Raises
-    ------
-    TableError
-        Its catalog cannot be used.
-    """
+    """The facts of a table; None if there is none."""
     try:
         described = spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
         fields = spark.table(name.sql).schema.fields
@@ -131,13 +125,7 @@ def find_table(spark: SparkSession, name: TableName) -> TableFacts | None:
 
 
 def kind_of_catalog(spark: SparkSession, name: TableName) -> str:
-    """The kind of table that the catalog of a name makes, "delta" or "iceberg"; "" if its class does not say.
-
-    Raises
-    ------
-    TableError
-        The session has no such connector at all.
-    """
+    """The kind of table that the catalog of a name makes, "delta" or "iceberg"; "" if its class does not say."""
     known = len(name.parts) > 1 and spark.conf.get(f"spark.sql.catalog.{name.parts[0]}", None)
     catalog = name.parts[0] if known else spark.catalog.currentCatalog()
     if not known and catalog == "spark_catalog" and len(name.parts) > 2:

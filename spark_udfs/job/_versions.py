@@ -34,15 +34,7 @@ class Pin(NamedTuple):
 
 
 def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[str, str]) -> Pin | None:
-    """The present version of a Delta or Iceberg table; None for any other source.
-
-    Parameters
-    ----------
-    spark : SparkSession
-        The session.
-    table, path, form, options
-        As `UnitSource` has them.
-    """
+    """The present version of a Delta or Iceberg table; None for any other source."""
     if any(name.lower() in _CHOSEN for name in options):
         return None
     kind = _provider(spark, table) if table else form.lower()

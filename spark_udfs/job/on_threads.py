@@ -31,33 +31,7 @@ Progress = Callable[[int, int], None]
 def plan_to_store(
     source: str, target: str, spec: PlanSpec, threads: int | None = None, on_progress: Progress | None = None
 ) -> ByScenario:
-    """Plan every unit of a directory of Parquet files into an object store.
-
-    Parameters
-    ----------
-    source, target : str
-        A path or a URI that pyarrow knows, and a URI of a store.
-    spec : PlanSpec
-        What to plan.
-    threads : int, optional
-        Threads to work on; by default one per processor this process may use.
-    on_progress : callable, optional
-        Called with (buckets done, buckets to do) whenever a bucket is done.
-
-    Returns
-    -------
-    mapping of str to Totals
-        Figures of all units in every scenario.
-
-    Raises
-    ------
-    FileNotFoundError, TypeError
-        As `rmqalloc.evaluation.parquet_plan.plan_files`.
-    ValueError
-        Likewise; also if the source has partitions, holds the target or changed meanwhile.
-    PublishError
-        Files are missing at the end; nothing is published.
-    """
+    """Plan every unit of a directory of Parquet files into an object store."""
     shown = without_secrets(source)
     (read_from, path), (store, root) = store_of_uri(source), store_of_uri(target)
     if store is None:

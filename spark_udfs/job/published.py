@@ -52,13 +52,7 @@ class ArrowFiles:
 
 
 def manifest_of(target: str | os.PathLike[str], plan_id: str | None = None, filesystem: Any = None) -> dict[str, Any]:
-    """The manifest of a complete plan; for arguments and errors see `files_of_plan`.
-
-    Returns
-    -------
-    dict
-        ``plan``, ``published``, ``summary``, ``buckets`` with ``files``, ``quarantine`` and ``totals`` of each, and more.
-    """
+    """The manifest of a complete plan; for arguments and errors see `files_of_plan`."""
     return _found(target, plan_id, filesystem)[0]
 
 

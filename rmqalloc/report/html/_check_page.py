@@ -15,10 +15,6 @@ from rmqalloc.version import __version__
 def check_page(findings: Findings) -> str:
     """The page of an audit: messages that nobody reads, if there is a table of them, the findings, and what both rest on.
 
-    Parameters
-    ----------
-    findings : Findings
-
     Examples
     --------
     >>> "0 findings" in check_page(Findings())

@@ -19,15 +19,7 @@ _COLUMNS = [TableColumn(title) for title in ("severity", "group", "topic", "find
 
 
 def findings_section(findings: Sequence[Finding], is_whole: bool = False) -> str:
-    """Findings, the gravest first; nothing if there are none.
-
-    Parameters
-    ----------
-    findings : sequence of Finding
-    is_whole : bool
-        Whether all stand open, with all that they concern. If not, the first stand in a short list, which leaves room for
-        what follows, and more of them in a table to unfold.
-    """
+    """Findings, the gravest first; nothing if there are none."""
     if not findings:
         return ""
     ordered = sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.consumer_group))

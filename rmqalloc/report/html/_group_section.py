@@ -56,18 +56,7 @@ class GroupTables(NamedTuple):
 
 
 def group_details(ident: str, tables: GroupTables, evidence: Row | None, transition: Row | None) -> str:
-    """Everything about a group in a scenario, to be unfolded; the first of a scenario is open.
-
-    Parameters
-    ----------
-    ident : str
-        Of the part in the page.
-    tables : GroupTables
-    evidence : dict or None
-        Its row of what the plan rests on.
-    transition : dict or None
-        Its row of what happens while clients hear of the change; not shown if nothing is open in between.
-    """
+    """Everything about a group in a scenario, to be unfolded; the first of a scenario is open."""
     units = [rows.to_pylist() for rows in (tables.units_before, tables.units)]
     inside = "" if evidence is None else f'<p class="soft">{escaped(group_evidence(evidence))}</p>'
     if transition is not None and (transition["unowned"] or transition["double_owned"]):

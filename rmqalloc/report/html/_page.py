@@ -20,21 +20,7 @@ Section = tuple[str, str, str]
 
 
 def page(title: str, body: str) -> str:
-    """A whole HTML document.
-
-    Parameters
-    ----------
-    title : str
-        Its name, plain text.
-    body : str
-        Markup, with every name in it escaped.
-
-    Returns
-    -------
-    str
-        A document whose policy lets nothing be loaded or sent, and no style and no script be used but the page's own two,
-        which it names by their hashes: markup that got in would neither run nor change the page's look.
-    """
+    """A whole HTML document."""
     style = style_sheet()
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(SORTING)}; "
@@ -61,18 +47,7 @@ def page(title: str, body: str) -> str:
 
 
 def report_page(title: str, evidence: str, sections: Sequence[Section], made: str) -> str:
-    """A page of sections: its title, what it rests on, links, the sections in their order, and how it was made.
-
-    Parameters
-    ----------
-    title : str
-        Plain text.
-    evidence : str
-        Markup of what the answers rest on; may be empty.
-    sections : sequence of Section
-    made : str
-        What the page was made from, as a sentence in plain text.
-    """
+    """A page of sections: its title, what it rests on, links, the sections in their order, and how it was made."""
     there = [one for one in sections if one[2]]
     nav = "".join(f'<li><a href="#{ident}">{name(said, 32)}</a></li>' for ident, said, _ in there)
     return page(
@@ -84,17 +59,7 @@ def report_page(title: str, evidence: str, sections: Sequence[Section], made: st
 
 
 def section(ident: str, heading: str, inside: str, lead: str = "") -> str:
-    """A section; nothing if there is nothing in it.
-
-    Parameters
-    ----------
-    ident : str
-        Of the section in the page.
-    heading : str
-        Plain text.
-    inside, lead : str
-        Markup; the lead is a paragraph that stands beside the heading where there is room.
-    """
+    """A section; nothing if there is nothing in it."""
     if not inside:
         return ""
     head = f'<div class="head"><h2 id="{ident}-h">{name(heading)}</h2>{lead}</div>'

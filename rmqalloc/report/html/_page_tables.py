@@ -61,18 +61,6 @@ def html_table(
 ) -> str:
     """A table with its caption, in a frame of its own that scrolls where it is too wide.
 
-    Parameters
-    ----------
-    caption : str
-        Plain text.
-    columns : sequence of TableColumn
-    rows : iterable of sequences
-        Texts, numbers, None, `BeforeAfter` or `Markup`; the first of a row is its heading.
-    is_sortable : bool
-        Whether the page's script lets people sort it.
-    has_cards : bool
-        Whether a row is a card on a phone, every figure under its name, so that nothing scrolls sideways.
-
     Examples
     --------
     >>> made = html_table("t", [TableColumn("a"), TableColumn("moved", True)], [("x", BeforeAfter(2, 3))])

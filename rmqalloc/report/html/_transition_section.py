@@ -34,17 +34,7 @@ def rollout_transition(ident: str, rows: Sequence[Row], n_queues: int) -> str:
 
 
 def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
-    """A scenario of one group: a timeline of what is before, while its clients hear of the change, and after; and a table.
-
-    Parameters
-    ----------
-    ident : str
-        Of the part in the page.
-    row : mapping
-        Its row of the plan's transitions.
-    before, after : mapping
-        Its rows of the plan's groups.
-    """
+    """A scenario of one group: a timeline of what is before, while its clients hear of the change, and after; and a table."""
     calm = [(Exposure(one["unowned"] or 0), Exposure(one["double_owned"] or 0)) for one in (before, after)]
     steps = [
         TransitionStep("before", "before the change", calm[0]),

@@ -51,15 +51,6 @@ _STEPS = {
 def rollout_page(rollout: Rollout, violated: Sequence[str] = (), evidence: pa.Table | None = None) -> str:
     """The page of a rollout.
 
-    Parameters
-    ----------
-    rollout : Rollout
-        Tables hold the worst groups, timelines the worst of those.
-    violated : sequence of str
-        The bounds that it does not keep.
-    evidence : pyarrow.Table, optional
-        What it rests on, a row for every group.
-
     Examples
     --------
     >>> import rmqalloc

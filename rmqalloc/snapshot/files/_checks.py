@@ -25,13 +25,7 @@ CHOICES = {
 
 
 def check_values(snapshot: Snapshot) -> None:
-    """Raise unless names are unique where they must be, and counts and words are such as RocketMQ has.
-
-    Raises
-    ------
-    SnapshotError
-        If a topic, a group, or a broker within a topic is there twice, or a field has a value that cannot be.
-    """
+    """Raise unless names are unique where they must be, and counts and words are such as RocketMQ has."""
     _check_unique("topic", (((("topics", i, "name"), one.name)) for i, one in enumerate(snapshot.topics)))
     _check_unique("group", (((("groups", i, "name"), one.name)) for i, one in enumerate(snapshot.groups)))
     _check_kinds(snapshot.unknown, ())

@@ -40,13 +40,7 @@ def read(source: Source, form: str) -> Snapshot:
 
 
 def write(snapshot: Snapshot, form: str) -> bytes:
-    """The bytes of a JSON or YAML file.
-
-    Raises
-    ------
-    SnapshotError
-        If it has more values, or is nested deeper, than is read.
-    """
+    """The bytes of a JSON or YAML file."""
     document: dict[str, Any] = to_document(snapshot)
     if form == "json":
         return _json_text(document).encode()

@@ -55,13 +55,7 @@ class _Group:
 
 
 class Rows:
-    """Takes rows one by one and makes the snapshot of them.
-
-    Parameters
-    ----------
-    columns : collection of str
-        Those that the table has: without one of clients, it is not known which there are.
-    """
+    """Takes rows one by one and makes the snapshot of them."""
 
     def __init__(self, columns: Collection[str]) -> None:
         self._silent = {} if "client_id" in columns else {"clients": "the table has no column client_id"}
@@ -73,13 +67,7 @@ class Rows:
         self._shapes: set[tuple[str, ...]] = set()
 
     def add(self, row: Row) -> None:
-        """Take one row.
-
-        Raises
-        ------
-        SnapshotError
-            If cells are missing, or contradict what came before.
-        """
+        """Take one row."""
         if (shape := tuple(row)) not in self._shapes:
             _check_shape(shape)
             self._shapes.add(shape)
@@ -123,13 +111,7 @@ class Rows:
         return Snapshot(tuple(made), groups, unknown=unknown), warnings if guessed else ()
 
     def checked(self, source: Source) -> tuple[Snapshot, tuple[str, ...]]:
-        """`snapshot` of all rows of a file, once it has been checked.
-
-        Raises
-        ------
-        SnapshotError
-            As `snapshot` and `rmqalloc.check`; the message names the file.
-        """
+        """`snapshot` of all rows of a file, once it has been checked."""
         try:
             snapshot, warnings = self.snapshot()
             check_values(snapshot)

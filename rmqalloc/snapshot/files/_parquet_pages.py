@@ -44,11 +44,6 @@ def pages(data: bytes) -> Iterator[Page]:
     """Every page of a file whose footer Arrow has read.
 
     The footer is read here once more: asked for a column that is damaged, Arrow ends the process.
-
-    Raises
-    ------
-    PageError
-        A header is damaged or says what cannot be.
     """
     end = len(data) - _TAIL
     footer = _Header(data, end - int.from_bytes(data[end : end + 4], "little"), end).struct()

@@ -104,11 +104,6 @@ def _read(source: Source, form: str) -> tuple[Snapshot, tuple[str, ...]]:
 def form_of(source: Source) -> str:
     """The form of a file: by its suffix where that says it, else by its content.
 
-    Raises
-    ------
-    SnapshotError
-        If neither shows it.
-
     Examples
     --------
     >>> form_of(Source("-", b'{"apiVersion": ""}')), form_of(Source("s.yml", b"")), form_of(Source("-", b"topic,broker"))

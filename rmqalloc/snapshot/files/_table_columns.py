@@ -75,16 +75,6 @@ _OTHER_NAMES = {
 def column_names(header: Iterable[str]) -> list[str]:
     """The columns that a header names; blanks, dashes and capitals do not matter.
 
-    Returns
-    -------
-    list of str
-        A column for every name, ``""`` for one that is blank.
-
-    Raises
-    ------
-    SnapshotError
-        If a name is not known or given twice.
-
     Examples
     --------
     >>> column_names(["Group", "Topic", "brokerName", "Queue ID", ""])

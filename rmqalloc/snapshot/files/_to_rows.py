@@ -19,14 +19,7 @@ _NAMES = ("consumer_group", "topic", "broker_name", "client_id")
 
 
 def to_rows(snapshot: Snapshot) -> Iterator[Row]:
-    """Rows that hold what a long table can hold; see `rmqalloc.snapshot.files._table_columns`.
-
-    Raises
-    ------
-    SnapshotError
-        If a name is empty, begins or ends with a blank, or holds a carriage return, parameters are no JSON as it is read,
-        or there are more rows than are read.
-    """
+    """Rows that hold what a long table can hold; see `rmqalloc.snapshot.files._table_columns`."""
     for number, cells in enumerate(_rows(snapshot)):
         if number >= most_rows():
             raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups at once")

@@ -14,26 +14,7 @@ Place = tuple[int, int | None]
 
 
 def group_places(path: str | Source, form: str = AUTO) -> dict[str, Place]:
-    """Where the consumer groups of a snapshot are first spoken of.
-
-    Parameters
-    ----------
-    path : str or Source
-        A file that `rmqalloc.snapshot.files.read_snapshot` reads, or what was read of it.
-    form : str
-        As there.
-
-    Returns
-    -------
-    dict of str to (int, int or None)
-        Line and column by group. A document has both, CSV the line of a group's first row, mqadmin that of its first output;
-        Parquet has no lines, so it gets none.
-
-    Raises
-    ------
-    OSError, SnapshotError, ModuleNotFoundError
-        As ``read_snapshot``.
-    """
+    """Where the consumer groups of a snapshot are first spoken of."""
     source = path if isinstance(path, Source) else read_source(path, SnapshotError)
     found = form_of(source) if form == AUTO else form
     if found == "csv":

@@ -172,13 +172,7 @@ def topic_names(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
 
 
 def route(name: str, body: Any) -> Topic:
-    """A topic from its route.
-
-    Raises
-    ------
-    AnswerError
-        Also for a static topic, whose queues are logical: they do not follow from its route alone.
-    """
+    """A topic from its route."""
     content = _object(body, "route")
     if content.get("topicQueueMappingByBroker"):
         raise AnswerError(f"topic {name!r} is a static topic (logical queues); static topics are not read")

@@ -24,20 +24,6 @@ def group(
 ) -> Group:
     """Put together what is known of one group.
 
-    Parameters
-    ----------
-    name : str
-    view : mapping of broker name to Connections
-        The group as each broker that knows it lists it.
-    infos : mapping of client id to RunningInfo
-    routes : mapping of topic to Topic
-    lags : tuple of Lag
-    consume_tps : float, optional
-    modes : mapping of broker name to Modes, optional
-        What brokers go by when they assign queues; see `may_be_assigned`.
-    lite_topic : str, optional
-        The topic whose lite topics the group reads, where its settings name one.
-
     Notes
     -----
     A client registers at the brokers of its topics, so only those lists are compared; the longest of them is the group's.

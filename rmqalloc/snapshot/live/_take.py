@@ -61,29 +61,7 @@ def take_snapshot(
     wanted: Wanted | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> Snapshot:
-    """Read a cluster through its name servers.
-
-    Parameters
-    ----------
-    servers : list of str
-        Addresses of name servers, see `rmqalloc.remoting.client.name_servers`.
-    access : Access, optional
-    wanted : Wanted, optional
-    on_progress : callable, optional
-        Called with (requests answered, requests known of) as it goes.
-
-    Returns
-    -------
-    Snapshot
-        With everything that could be read; what could not is in ``errors``.
-
-    Raises
-    ------
-    RemotingError
-        If no name server lists its brokers, before `Access.deadline` if there is one.
-    ResponseError
-        If the name server refuses.
-    """
+    """Read a cluster through its name servers."""
 
     async def run() -> Snapshot:
         async with Remote(servers, access) as remote:

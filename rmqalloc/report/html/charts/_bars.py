@@ -16,15 +16,7 @@ LEFT, PANEL, BETWEEN, TOP, ROW, BAR = 196, 336, 46, 24, 19, 13
 
 
 def owners_figure(ident: str, loads: Loads) -> str:
-    """Bars of all clients, those before on the left and those after on the right, on one scale.
-
-    Parameters
-    ----------
-    ident : str
-        Of the picture in the page.
-    loads : Loads
-        What clients own.
-    """
+    """Bars of all clients, those before on the left and those after on the right, on one scale."""
     key = key_of((_colour(loads, i), topic) for i, topic in enumerate(loads.topics)) if len(loads.topics) > 1 else ""
     loads_of = (np.nan_to_num(side.each).sum(axis=1).tolist() for side in (loads.before, loads.after))
     rows = zip(loads.labels, *loads_of, strict=True)

@@ -37,17 +37,7 @@ class Node(NamedTuple):
 
 
 def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str:
-    """Bands from old owners to new ones, as wide as the queues that move.
-
-    Parameters
-    ----------
-    ident : str
-        Of the picture in the page.
-    queues : pyarrow.Table
-        A plan's ``queues`` of one group and scenario.
-    client_ids : sequence of str
-        The order of clients from top to bottom.
-    """
+    """Bands from old owners to new ones, as wide as the queues that move."""
     flows = _flows(queues)
     if not flows:
         return "<p>No queue changes its owner.</p>"

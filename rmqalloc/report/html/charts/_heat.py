@@ -18,15 +18,7 @@ WIDEST = 72
 
 
 def heat_figure(ident: str, loads: Loads) -> str:
-    """A cell for every client and topic, before on the left and after on the right.
-
-    Parameters
-    ----------
-    ident : str
-        Of the picture in the page.
-    loads : Loads
-        What clients own.
-    """
+    """A cell for every client and topic, before on the left and after on the right."""
     topics = ", ".join(f"T{i} {name(topic)}" for i, topic in enumerate(loads.topics, start=1))
     caption = f"Load over the mean load of a client; 1 is even, 2 is twice the mean. Topics: {topics}"
     seen = loads.after.shares[~np.isnan(loads.after.shares)]

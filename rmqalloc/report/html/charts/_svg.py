@@ -26,26 +26,7 @@ def figure(
     width: float = WIDTH,
     classes: str = "",
 ) -> str:
-    """A picture with its caption.
-
-    Parameters
-    ----------
-    ident : str
-        Of the picture in the page.
-    caption : str
-        Markup.
-    title, description : str
-        What a screen reader says: a name, and what is to be seen; plain text.
-    height : float
-        In units of which the picture is ``width`` wide.
-    parts : iterable of str
-        Its elements.
-    key : str
-        Markup below the caption, such as what a colour means.
-    width : float
-    classes : str
-        "small" for a picture that shrinks to the width of a phone instead of scrolling.
-    """
+    """A picture with its caption."""
     kind = f' class="{classes}"' if classes else ""
     body = "\n".join(parts)
     return (

@@ -55,16 +55,7 @@ class TransitionStep(NamedTuple):
 
 
 def transition_figure(ident: str, steps: Sequence[TransitionStep], n_queues: int) -> str:
-    """Two rows of bars over the same steps and on one scale; a mark over the first step that has the worst moment.
-
-    Parameters
-    ----------
-    ident : str
-        Of the picture in the page.
-    steps : sequence of TransitionStep
-    n_queues : int
-        Queues of the group.
-    """
+    """Two rows of bars over the same steps and on one scale; a mark over the first step that has the worst moment."""
     size = -(-len(steps) // MOST_BARS)
     bars = [_worst_of(steps[at : at + size]) for at in range(0, len(steps), size)]
     caption = "Bars: the worst moment of a step, whichever clients have heard of it by then"

@@ -35,13 +35,7 @@ class Consumed(NamedTuple):
 
 
 def put_together(given: Sequence[Progress], subscriptions: Collection[str]) -> Consumed | None:
-    """All outputs of consumerProgress of one group, None without any.
-
-    Raises
-    ------
-    SnapshotError
-        If two of them say other offsets of one queue.
-    """
+    """All outputs of consumerProgress of one group, None without any."""
     if not given:
         return None
     lags: dict[MessageQueue, _Place] = {}

@@ -14,12 +14,6 @@ RETRY = "%RETRY%"
 def is_retry_topic_of(topic: str, group: str, topics: Collection[str]) -> bool:
     """Whether messages of a group come back to a topic.
 
-    Parameters
-    ----------
-    topic, group : str
-    topics : collection of str
-        Those that the group may read.
-
     Examples
     --------
     >>> is_retry_topic_of("%RETRY%g_orders", "g", {"orders"}), is_retry_topic_of("%RETRY%g_x", "g", {"orders"})
@@ -45,15 +39,6 @@ def may_be_named(group: str, topics: Collection[str], width: int | None = None) 
 
 def group_of_retry_topics(topics: Collection[str], known: Collection[str], width: int | None = None) -> str | None:
     """The only group that all retry topics may be of, None if there is none or several.
-
-    Parameters
-    ----------
-    topics : collection of str
-    known : collection of str
-        Groups that other outputs name: they decide where several are possible, and end names that are cut.
-    width : int, optional
-        Length that topics are cut at, POP's retry topics among them; None for topics that a group subscribes to, which are
-        whole and never those of POP.
 
     Examples
     --------

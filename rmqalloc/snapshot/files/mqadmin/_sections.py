@@ -130,13 +130,7 @@ def is_named_as_output(path: str) -> bool:
 
 
 def sections(source: Source) -> Iterator[Section]:
-    """The outputs that a file holds; lines before them, such as those of logging, are passed over.
-
-    Raises
-    ------
-    SnapshotError
-        If the file is not UTF-8.
-    """
+    """The outputs that a file holds; lines before them, such as those of logging, are passed over."""
     cutter = _Cutter(source)
     for number, line in enumerate(source.text().split("\n"), 1):
         cutter.take(number, line.rstrip("\r"))

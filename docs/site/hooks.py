@@ -14,15 +14,6 @@ PAGES = {f"{name}.md": f"{name.lower().replace('_', '-')}.md" for name in PAPERS
 TO_PAPER = re.compile(rf"\]\((?:\.\./)?((?:\.\./)*)({'|'.join(PAPERS)})\.md")
 
 
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the pages of evidence to the navigation, as many as there are."""
-    (section,) = (part for part in config.nav if "How it works" in part)
-    (evidence,) = (one["Evidence"] for one in section["How it works"] if "Evidence" in one)
-    pages = sorted((ROOT / "docs" / "evidence").glob("[a-z]*.md"))
-    evidence += [f"evidence/{page.name}" for page in pages]
-    return config
-
-
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and programs that lie outside ``docs/``."""
     for source, target in PAGES.items():

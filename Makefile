@@ -26,7 +26,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := bruteforce silence followed faces hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
-.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
+.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -42,6 +42,7 @@ help:
 	@echo "make fuzz          fuzz guided by coverage for MINUTES=$(MINUTES) in all: kernels in C, readers, kernels in Python (clang, atheris)"
 	@echo "make lint          ruff, mypy and the rules of the house"
 	@echo "make site          the guide, in build/site; warnings are errors"
+	@echo "make site-search   the guide, and whether its search finds the right page first (Chromium)"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
 	@echo "make evidence      the long proofs, written to build/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make release-check a release rehearsed from a clean clone, written to build/evidence/release.md"
@@ -300,6 +301,9 @@ site: $(VENV)/site-tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
 	@! grep -rhoE '<(script|link|img|iframe)[^>]* (src|href)="https?://[^"]*"' $(SITE) --include='*.html' || { echo "the site loads this from elsewhere"; exit 1; }
 	@echo "$(SITE)/index.html"
+# Twenty questions in users' words, asked of the site's own search in Chromium.
+site-search: site
+	PYTHONPATH=tests/support $(BIN)/python tests/support/site_search.py --at-least 16
 
 # The same with CPython as WebAssembly and this package compiled for it beside the page "Try it"; the runtime is from npm, the
 # compiler from Debian. Everything stays below build/browser.

@@ -1,10 +1,15 @@
 """Pages lead somewhere, are all in the guide's navigation, and those that are made are as they are made now."""
 
+import builtins
 import re
 
+import click
 import pytest
 from checkout import ROOT
 from public_names import MODULES_OF_USERS
+
+import rmqalloc
+from rmqalloc.cli._error_handler import exit_code_of
 
 PAPERS = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
 """Pages of the guide that lie outside docs/; docs/site/hooks.py brings them in."""
@@ -75,3 +80,43 @@ def test_pages_import_from_rooms_and_not_from_modules_inside_them():
         ):
             folder = ROOT.joinpath(*module.split("."))
             assert (folder / "__init__.py").exists() or module in SPARK_MODULES, f"{page.name} imports from {module}"
+
+
+RECIPES = (ROOT / "docs" / "project" / "recipes.md").read_text(encoding="utf-8")
+
+
+def raising(name):
+    """A command that raises the exception of that name; one that no name says is any other."""
+    module, _, bare = name.rpartition(".")
+    kind = getattr({"click": click, "rmqalloc": rmqalloc}.get(module, builtins), bare)
+
+    def command():
+        raise kind() if kind is click.Abort else kind("planted")
+
+    return command
+
+
+def test_the_table_of_errors_is_that_of_the_command_line():
+    rows = re.findall(r"^\| (`.*`|any other exception) \| (\d+) \|", RECIPES, re.MULTILINE)
+    codes = {name: int(code) for names, code in rows for name in re.findall(r"`([\w.]+)`", names) or ["RuntimeError"]}
+    del codes["BrokenPipeError"]  # it would close the output of the tests
+    assert len(codes) == 9 and codes == {name: exit_code_of(raising(name), "plan") for name in codes}
+
+
+def test_what_recipes_and_records_name_is_there():
+    pages = [RECIPES, *(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "decisions").glob("*.md"))]
+    named = {name for page in pages for name in re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", page)} - {"pyx/vector/"}
+    assert len(named) > 20 and [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_the_picture_of_the_flow_names_rooms():
+    picture = (ROOT / "docs" / "images" / "flow.svg").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "flow.md").read_text(encoding="utf-8")
+    rooms = {
+        room
+        for cells in re.findall(r"^\| \w+ \| (`.*?`) \|", page, re.MULTILINE)
+        for room in re.findall(r"`(\w+)`", cells)
+    }
+    shown = {word for names in re.findall(r'class="name"[^>]*>([^<]*)', picture) for word in re.findall(r"\w+", names)}
+    assert len(rooms) > 12 and all((ROOT / "rmqalloc" / room).is_dir() or (ROOT / room).is_dir() for room in rooms)
+    assert rooms - shown <= {"scenarios", "advice", "optimisation", "cli"}

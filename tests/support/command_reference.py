@@ -14,12 +14,7 @@ from rmqalloc.cli import _exit_codes as exit_codes
 
 PAGE = ROOT / "docs" / "commands.md"
 RULES_PAGE = ROOT / "docs" / "check.md"
-HEAD = """---
-search:
-  boost: 0.5
----
-
-# All commands
+HEAD = """# All commands
 
 Every verb with its options in sections, made from the commands by `python tests/support/command_reference.py`;
 `rmqalloc VERB --help` prints the same. Options that several verbs share come first; a verb then names the sections it

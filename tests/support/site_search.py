@@ -1,7 +1,8 @@
 """Rank the right page of each question in users' words: ``make site``, then ``python tests/support/site_search.py``.
 
-The site's own worker answers from the site's own index, in Chromium. A page counts once, by its best section, as in the
-list of hits. ``--at-least N`` ends with 1 if fewer than N questions find their page first.
+The site's own worker answers from the site's own index, in Chromium, after ``docs/search.js`` as on the site. A page counts
+once, by its best section, as in the list of hits. ``--at-least N`` ends with 1 if fewer than N questions find their page
+first.
 """
 
 import argparse
@@ -24,7 +25,7 @@ window.postMessage = message => replies.push(message);
 ASK = """
 (async () => {
   await listeners[0]({data: {type: 0, data: INDEX}});
-  for (const question of QUESTIONS) await listeners[0]({data: {type: 2, data: question}});
+  for (const question of QUESTIONS) await listeners[0]({data: {type: 2, data: withoutEmptyWords(question)}});
   window.hits = replies.filter(reply => reply.type === 3).map(reply => reply.data.items.map(item => item[0].location));
 })()
 """
@@ -41,8 +42,13 @@ def hits(site, asked):
     (worker,) = (site / "assets" / "javascripts" / "workers").glob("search.*.min.js")
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     data = f"const INDEX = {json.dumps(index | {'options': {'suggest': False}})}, QUESTIONS = {json.dumps(asked)};"
-    with TemporaryDirectory() as folder, chromium.Chromium(f"{folder}/profile") as browser:
-        texts = {"bridge": BRIDGE, "worker": worker.read_text(encoding="utf-8"), "ask": data + ASK}
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder, chromium.Chromium(f"{folder}/profile") as browser:
+        texts = {
+            "bridge": BRIDGE,
+            "search": (site / "search.js").read_text("utf-8"),
+            "worker": worker.read_text(encoding="utf-8"),
+            "ask": data + ASK,
+        }
         for name, text in texts.items():
             (Path(folder) / f"{name}.js").write_text(text, encoding="utf-8")
         page = Path(folder) / "page.html"

@@ -10,7 +10,6 @@ from cli_commands import COMMANDS
 
 from rmqalloc.audit import RULES
 from rmqalloc.audit._reach_reasons import REASONS
-from rmqalloc.cli import _exit_codes as exit_codes
 
 PAGE = ROOT / "docs" / "commands.md"
 RULES_PAGE = ROOT / "docs" / "check.md"
@@ -18,8 +17,7 @@ HEAD = """# All commands
 
 Every verb with its options in sections, made from the commands by `python tests/support/command_reference.py`;
 `rmqalloc VERB --help` prints the same. Options that several verbs share come first; a verb then names the sections it
-shares. Every verb ends with 0 (done), 1 (failed), 64 (wrong usage), 70 (a defect of rmqalloc) or 130 (interrupted); its other
-[exit codes](command-line.md#exit-codes) stand with it.
+shares. [Exit codes](command-line.md#exit-codes) of all verbs stand in one table.
 """
 SECTIONS = {
     "Snapshot options": "file group topic from allow-partial",
@@ -54,14 +52,12 @@ def page():
             parts += table(f"**{section}**\n", [one for one in mine if one not in shared])
         if also := shared_with(command, shared):
             parts.append(f"Shared: {also}.\n")
-        if len(words) == 1:
-            parts += table("**Exit codes**\n", codes(words[0]), "| code | |\n| ---: | --- |\n")
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-def table(title, rows, head="| option | default | |\n| --- | --- | --- |\n"):
+def table(title, rows):
     """A table below its title, or nothing."""
-    return [title, head + "".join(rows)] if rows else []
+    return [title, "| option | default | |\n| --- | --- | --- |\n" + "".join(rows)] if rows else []
 
 
 def section_of(option):
@@ -130,11 +126,6 @@ def option_default(option, default):
     if option.secondary_opts:
         return (option.opts if default else option.secondary_opts)[0].lstrip("-")
     return default
-
-
-def codes(verb):
-    """Rows of the exit codes for which a verb has words of its own."""
-    return [f"| {code} | {plain(meaning)} |\n" for code, meaning in exit_codes.OF_VERB.get(verb, {}).items()]
 
 
 def plain(text):

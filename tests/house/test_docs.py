@@ -120,3 +120,26 @@ def test_the_picture_of_the_flow_names_rooms():
     shown = {word for names in re.findall(r'class="name"[^>]*>([^<]*)', picture) for word in re.findall(r"\w+", names)}
     assert len(rooms) > 12 and all((ROOT / "rmqalloc" / room).is_dir() or (ROOT / room).is_dir() for room in rooms)
     assert rooms - shown <= {"scenarios", "advice", "optimisation", "cli"}
+
+
+def test_the_evidence_names_the_command_of_each_proof():
+    """A proof that writes a page of its own has its figures on the page of all."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    proofs = re.findall(r"^\t\$\((?:PROOF\) ([\w.]+)|(MOVEMENT)\)).*--report", makefile, re.MULTILINE)
+    made = {"release_check": "release-check"} | {
+        name: name for name in ("mutation", "strength", "movement", "pythons", "targets")
+    }
+    made |= {"guided_fuzz": "fuzz"}
+    page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    names = [name or movement.lower() for name, movement in proofs]
+    lost = [name for name in names if not re.search(rf"`(?:make {made.get(name, '-')}|{re.escape(name)}[` ])", page)]
+    assert len(names) > 30 and lost == []
+
+
+def test_questions_of_the_search_have_pages():
+    import site_search
+
+    asked = site_search.questions()
+    pages = {name for right in asked.values() for name in right}
+    assert len(asked) == 20
+    assert [name for name in pages if not (ROOT / "docs" / name).with_suffix(".md").exists()] == []

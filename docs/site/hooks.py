@@ -12,14 +12,15 @@ PAPERS = ("CHANGELOG", "CODE_OF_CONDUCT", "CONTRIBUTING", "SECURITY")
 PAGES = {f"{name}.md": f"{name.lower().replace('_', '-')}.md" for name in PAPERS}
 """Files of the checkout that are pages of the site, and their names there."""
 BOOSTS = {
-    "how-to/": 3,
-    "strategies/": 2.5,
-    "rebalance-cost": 2.5,
+    "how-to/": 2,
+    "strategies/": 2,
+    "rebalance-cost": 2,
     "api/": 0.1,
     "changelog": 0.1,
     "evidence": 0.1,
     "contributing": 0.2,
     "decisions/": 0.2,
+    "project/recipes": 1,
     "project/": 0.2,
     "benchmarks": 0.2,
     "commands": 0.5,

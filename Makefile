@@ -26,7 +26,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := bruteforce silence followed faces hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
-.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
+.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -42,16 +42,17 @@ help:
 	@echo "make fuzz          fuzz guided by coverage for MINUTES=$(MINUTES) in all: kernels in C, readers, kernels in Python (clang, atheris)"
 	@echo "make lint          ruff, mypy and the rules of the house"
 	@echo "make site          the guide, in build/site; warnings are errors"
+	@echo "make site-search   the guide, and whether its search finds the right page first (Chromium)"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
-	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
-	@echo "make release-check a release rehearsed from a clean clone, written to docs/evidence/release.md"
+	@echo "make evidence      the long proofs, written to build/evidence/ (make evidence-quick: a short form of them)"
+	@echo "make release-check a release rehearsed from a clean clone, written to build/evidence/release.md"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make targets       extension modules for other machines, linked by zig and run by qemu, musl and wine"
-	@echo "make mutation      a sample of machine-made mutants of every room, written to docs/evidence/mutation.md"
-	@echo "make strength      mutants that make test misses and make test-all kills, written to docs/evidence/strength.md"
+	@echo "make mutation      a sample of machine-made mutants of every room, written to build/evidence/mutation.md"
+	@echo "make strength      mutants that make test misses and make test-all kills, written to build/evidence/strength.md"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
-	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
-	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to docs/performance.md"
+	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to build/evidence/movement.md"
+	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to benchmarks/releases/performance.md"
 	@echo "make pythons       the wheel on Debian's newer Pythons and on one without the interpreter lock (root; an hour)"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
@@ -177,14 +178,15 @@ wheel-of-%:
 	cd build/$* && venv/bin/python -W error ../../tests/support/replay_golden.py
 
 # Proofs in their long form: a brute force of every verb, mutants of the product, what 0.1.0 answered wrongly, a real cluster,
-# every writer killed at every call.
+# every writer killed at every call. docs/evidence.md has the figures; the pages are in $(EVIDENCE), which CI keeps.
 # They look at the checkout's tests and at the package that is installed. proofs/README.md lists them; each has --quick.
-EVIDENCE  := docs/evidence
+EVIDENCE  := build/evidence
 SNAPSHOTS ?= 1000
 PROOF     := PYTHONPATH=proofs:tests:tests/support $(BIN)/python -m
 MOVEMENT  := PYTHONPATH=benchmarks:tests/support $(BIN)/python -m movement
-evidence: install $(VENV)/site-tools
-	mkdir -p $(EVIDENCE)
+$(EVIDENCE):
+	@mkdir -p $@
+evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	$(PROOF) house_survey --report $(EVIDENCE)/house.md
 	$(PROOF) trips
 	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
@@ -216,7 +218,7 @@ evidence: install $(VENV)/site-tools
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(MAKE) --no-print-directory --keep-going mutation strength targets pythons performance release-check # one that fails stops no other
 # What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.
-release-check: $(VENV)/packages
+release-check: $(VENV)/packages | $(EVIDENCE)
 	$(PROOF) release_check --report $(EVIDENCE)/release.md
 # Two at a time, as there are two processors.
 evidence-quick: install
@@ -260,23 +262,23 @@ quick-movement:
 proofs-in-turn: install
 	chosen=$$(PYTHONPATH=tests/support $(BIN)/python -m areas) && $(MAKE) --no-print-directory -j 2 $$chosen
 # Hours of one processor if nothing is kept in .cache/mutation; what was killed by a test that has not changed is not tried again.
-mutation: install
+mutation: install | $(EVIDENCE)
 	$(PROOF) mutation --report $(EVIDENCE)/mutation.md
 # Two hours of one processor, with Java 17 and Maven; an interrupted run goes on.
-strength: install
+strength: install | $(EVIDENCE)
 	$(PROOF) strength --budget 3000 --report $(EVIDENCE)/strength.md
 # Java 17 and Maven; some tens of minutes.
-movement: install
+movement: install | $(EVIDENCE)
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 
 # Needs root, debootstrap, gcc, clang and sources of packages from apt. A root with Pythons and two builds of CPython are kept in
 # build/pythons; ONLY=3.14,scaling does only that, and the page keeps what was found before for the rest.
-pythons: install
+pythons: install | $(EVIDENCE)
 	$(PROOF) pythons $(WHEEL)/*.tar.gz $(if $(ONLY),--only "$(ONLY)") --report $(EVIDENCE)/pythons.md
 
 # Debian's apt-get, qemu-user-static, musl-tools, Maven and wine64; an hour. `python -m targets --quick` needs the two packages alone.
 # Take musl-tools off the machine again: where its loader is, Spark writes no Parquet (docs/spark.md, What a cluster needs).
-targets: install
+targets: install | $(EVIDENCE)
 	$(BIN)/pip install -q ziglang lief
 	$(PROOF) targets --report $(EVIDENCE)/targets.md
 
@@ -299,6 +301,9 @@ site: $(VENV)/site-tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
 	@! grep -rhoE '<(script|link|img|iframe)[^>]* (src|href)="https?://[^"]*"' $(SITE) --include='*.html' || { echo "the site loads this from elsewhere"; exit 1; }
 	@echo "$(SITE)/index.html"
+# Twenty questions in users' words, asked of the site's own search in Chromium.
+site-search: site
+	PYTHONPATH=tests/support $(BIN)/python tests/support/site_search.py --at-least 16
 
 # The same with CPython as WebAssembly and this package compiled for it beside the page "Try it"; the runtime is from npm, the
 # compiler from Debian. Everything stays below build/browser.
@@ -307,21 +312,21 @@ browser: install $(VENV)/site-tools
 
 BENCH := build/bench.json
 bench: install
-	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --docs docs/benchmarks.md && $(BIN)/python benchmarks/chart.py README.md
+	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --docs benchmarks/results.md && $(BIN)/python benchmarks/chart.py
 bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
 	$(CLIFFS) --quick
 # Work of odd inputs over that of plain ones, by counts: fails above a bound.
 CLIFFS := PYTHONPATH=benchmarks $(BIN)/python -m cliffs
 cliffs: install
-	$(CLIFFS) --docs docs/benchmarks.md
+	$(CLIFFS) --docs benchmarks/results.md
 
 # Instructions of every kernel, counted by callgrind against the committed counts: repeatable on a busy machine too.
 instructions: install
 	$(BIN)/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
 	$(BIN)/python benchmarks/instructions.py compare
 
-# What this tree's wheel costs beside the releases, charted in docs/performance.md; the short form measures what repeats.
+# What this tree's wheel costs beside the releases, charted in benchmarks/releases/performance.md; the short form measures what repeats.
 RELEASES := PYTHONPATH=benchmarks $(BIN)/python -m releases
 performance: install
 	$(RELEASES) measure $(WHEEL)/*.whl

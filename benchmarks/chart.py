@@ -1,6 +1,7 @@
-"""The headline figures and their chart, from the committed results: ``python benchmarks/chart.py README.md``.
+"""The headline figures, their table and their chart, from the committed results: ``python benchmarks/chart.py``.
 
-Reads the tables of docs/benchmarks.md and docs/spark.md, draws docs/images/speed.svg, and fills the marked section of the file.
+Reads benchmarks/results.md and benchmarks/spark/results/side-by-side.md; fills README.md, docs/benchmarks.md and
+docs/images/speed.svg.
 """
 
 import math
@@ -10,8 +11,12 @@ from pathlib import Path
 
 from table import put
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+RESULTS = ROOT / "benchmarks" / "results.md"
+SPARK = ROOT / "benchmarks" / "spark" / "results" / "side-by-side.md"
 SHAPE = "1M x 16q x 4c"
+SHAPES = (SHAPE, "100k x 64q x 16c", "1k x 1024q x 100c")
 BARS = [
     ("AVG", "numpy", "numpy"),
     ("AVG", "Java, client by client", "Java's class"),
@@ -61,7 +66,7 @@ def chart(table: dict[str, dict[str, str]]) -> str:
 
 def headlines() -> str:
     """Three figures, as lines of Markdown."""
-    table = rows(DOCS / "benchmarks.md")
+    table = rows(RESULTS)
     average = table[f"{SHAPE} AVG"]
     ring = table[f"{SHAPE} CONSISTENT_HASH(10)"]
     scenarios = spark_ratio("32 scenarios: Python UDF over plan")
@@ -76,19 +81,34 @@ def headlines() -> str:
 
 
 def spark_ratio(what: str) -> str:
-    """The measured ratio of a goal of docs/spark.md."""
-    text = (DOCS / "spark.md").read_text(encoding="utf-8")
+    """Return the measured ratio of a goal of Spark."""
+    text = SPARK.read_text(encoding="utf-8")
     found = re.search(rf"^\| G\d+ \| {re.escape(what)} \|[^|]*\| ([\d.]+) \|", text, re.MULTILINE)
     if found is None:
-        sys.exit(f"docs/spark.md has no goal '{what}'")
+        sys.exit(f"{SPARK.name} has no goal '{what}'")
     return found[1]
 
 
+def summary() -> str:
+    """Return the table of docs/benchmarks.md: three shapes and the rivals that people ask for."""
+    columns = ["numpy", "Python, client by client", "Java, one router", "Java, client by client"]
+    lines = [
+        "| shape, strategy | a group | " + " | ".join(columns) + " |",
+        "| --- " + "| ---: " * (len(columns) + 1) + "|",
+    ]
+    for name, cells in rows(RESULTS).items():
+        if name.startswith(SHAPES):
+            lines.append(
+                f"| {name} | {cells['wall / group']} | " + " | ".join(cells[column] for column in columns) + " |"
+            )
+    return "\n".join(lines)
+
+
 def main() -> None:
-    """Draw the chart; put the figures into the files given."""
-    (DOCS / "images" / "speed.svg").write_text(chart(rows(DOCS / "benchmarks.md")), encoding="utf-8")
-    for file in sys.argv[1:]:
-        put(Path(file), headlines())
+    """Draw the chart; fill the README and the page of benchmarks."""
+    (DOCS / "images" / "speed.svg").write_text(chart(rows(RESULTS)), encoding="utf-8")
+    put(ROOT / "README.md", headlines())
+    put(DOCS / "benchmarks.md", summary())
 
 
 if __name__ == "__main__":

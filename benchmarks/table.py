@@ -1,7 +1,7 @@
 """Turn the JSON of pytest-benchmark into Markdown tables, and put them into marked sections of a file.
 
     python benchmarks/table.py .benchmarks/bench.json
-    python benchmarks/table.py .benchmarks/bench.json --docs docs/benchmarks.md
+    python benchmarks/table.py .benchmarks/bench.json --docs benchmarks/results.md
 
 A row is what `Clock` stored for one test. All have ``table`` and ``contender``. Rows of the table "strategies" have
 ``shape``, ``strategy``, ``groups`` and ``queues`` (that one call serves), ``sizes``, ``hashes`` and ``cut``. Rows

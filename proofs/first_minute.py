@@ -81,7 +81,7 @@ def main(argv=None):
     text = "\n".join(lines)
     if given.report is not None and not wrong:
         head = "# The first minute\n\nA new virtual environment, the wheel with `[cli]`, and the README's first three commands."
-        made = "Made by `python -m first_minute WHEEL --report docs/evidence/first-minute.md`."
+        made = "Made by `python -m first_minute WHEEL --report build/evidence/first-minute.md`."
         given.report.write_text(f"{head}\n{made}\n\n```console\n{text}\n```\n", "utf-8")
     print(text, *wrong, sep="\n")
     return 1 if wrong else 0

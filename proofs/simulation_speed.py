@@ -81,7 +81,7 @@ def page(summary, tables, clients):
         "# Speed of the simulation",
         "",
         f"{clients} clients on {clients * 10:,} queues, ten virtual minutes, a rolling restart of all clients; made by",
-        "`PYTHONPATH=proofs:tests:tests/support python -m simulation_speed --report docs/evidence/simulation.md`. Equal",
+        "`PYTHONPATH=proofs:tests:tests/support python -m simulation_speed --report build/evidence/simulation.md`. Equal",
         "answers are held by `tests/simulation/test_simulation_twin.py`. Seconds are of a busy machine",
         "and say little; calls repeat within half a percent.",
         "",

@@ -25,7 +25,7 @@ from spark_udfs.sql_server import statements
 PAGE = ROOT / "docs" / "spark-sql.md"
 HEAD = """# SQL recipes through beeline
 
-The statements of [SQL recipes](../spark-sql.md) and what beeline, Spark's client of JDBC, prints at
+The statements of [SQL recipes](../../docs/spark-sql.md) and what beeline, Spark's client of JDBC, prints at
 `python -m spark_udfs.sql_server` on PySpark {version}. Made by `make evidence` (`proofs/sql_transcript.py`), which fails
 if a statement fails or answers nothing.
 """

@@ -6,7 +6,7 @@ Every row compares two amounts of work and has a bound that the factor between t
     python -m cliffs                            # the table; 1 if a factor is above its bound
     python -m cliffs --quick                    # rows that take long are left out
     python -m cliffs --part kernels             # strategies and kernels alone
-    python -m cliffs --docs docs/benchmarks.md  # the table, put into the marked section of a file
+    python -m cliffs --docs benchmarks/results.md  # the table, put into the marked section of a file
 
 ``PYTHONPATH`` must name the folder ``benchmarks``.
 """

@@ -6,7 +6,7 @@ would move, `figures` compares, `bounds` holds what our own strategies promise.
 
     python -m movement                                     # the page
     python -m movement --quick                             # few trials of the small shapes
-    python -m movement --report docs/evidence/movement.md  # the page, written to a file
+    python -m movement --report build/evidence/movement.md  # the page, written to a file
 
 ``PYTHONPATH`` must name the folders ``benchmarks`` and ``tests/support``.
 """

@@ -9,7 +9,7 @@ from releases.bounds import INSTRUCTIONS, MEASURED, RATIOS, REPEATABLE, UNRELEAS
 
 FOLDER = Path(__file__).parent
 DOCS = FOLDER.parents[1] / "docs"
-PAGE, PICTURE = DOCS / "performance.md", DOCS / "images" / "performance.svg"
+PAGE, PICTURE = FOLDER / "performance.md", DOCS / "images" / "performance.svg"
 WIDTH, LEFT, LONGEST, ROW = 760, 110, 470, 20
 
 HEAD = """\
@@ -25,7 +25,7 @@ is made, its file is named for it.
 `unreleased` is the tree after 0.1.0. 0.1.0 is the wheel of the commit that the rehearsal of a release upgrades
 from (`proofs/release_check/upgrades.py`), measured on the same machine.
 
-![Bars of every figure by release](images/performance.svg)
+![Bars of every figure by release](../../docs/images/performance.svg)
 """
 ABOUT_RATIOS = """\
 CPU time of one thread over that of writing the same memory. `memset` is the C library's, `out.fill` is numpy's; all of

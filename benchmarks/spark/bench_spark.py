@@ -1,6 +1,6 @@
 """Spark side by side: ours, Python's own ways and the JVM's, all in one run.
 
-    python benchmarks/spark/bench_spark.py --docs docs/spark.md
+    python benchmarks/spark/bench_spark.py --docs benchmarks/spark/results/side-by-side.md
     python benchmarks/spark/bench_spark.py --units 20000 --rounds 3
 
 Needs pyspark, a JDK and Maven. Everything but the report goes to ``build/bench-spark``; fleets that are there are used

@@ -1,6 +1,6 @@
 """From ten thousand units to a hundred million: what a whole run takes, from the command to its end.
 
-    python benchmarks/spark/by_size.py --docs docs/evidence/spark-sizes.md
+    python benchmarks/spark/by_size.py --docs benchmarks/spark/results/sizes.md
     python benchmarks/spark/by_size.py --sizes 1000 2000
 
 Every run is a process of its own from Parquet to Parquet, Spark's start included: it is what a person waits for. The fleet is

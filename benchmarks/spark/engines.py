@@ -1,6 +1,6 @@
 """Would closed forms inside Spark make the transform faster? Ways to answer AVG with all the columns of `assign`, side by side.
 
-    python benchmarks/spark/engines.py --docs docs/evidence/spark-engines.md
+    python benchmarks/spark/engines.py --docs benchmarks/spark/results/engines.md
     python benchmarks/spark/engines.py --units 20000
 
 For AVG two counts suffice where the ids of a row are distinct. So the answer can be Spark's own expressions, as far as Spark

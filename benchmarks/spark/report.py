@@ -1,4 +1,4 @@
-"""The report of a run as Markdown, for a marked section of ``docs/spark.md``."""
+"""The report of a run as Markdown, for a marked section of ``benchmarks/spark/results/side-by-side.md``."""
 
 import os
 import platform

@@ -1,7 +1,7 @@
 """What it costs that a table is in an object store, or in Delta, and not plain Parquet on a disk: the file job on each.
 
     python benchmarks/spark/where_tables_are.py                              # 1,000,000 units, 3 rounds
-    python benchmarks/spark/where_tables_are.py --units 100000 --docs docs/evidence/spark-tables.md
+    python benchmarks/spark/where_tables_are.py --units 100000 --docs benchmarks/spark/results/tables.md
 
 One session of Spark 4.1, for which Delta is published, in a process of its own. The S3 is moto's, in another, on the same
 machine: what it takes of the processors is printed beside. The floor is the same bytes by plain pyarrow: the fleet read, the

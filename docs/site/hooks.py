@@ -11,16 +11,23 @@ ROOT = Path(__file__).parents[2]
 PAPERS = ("CHANGELOG", "CODE_OF_CONDUCT", "CONTRIBUTING", "SECURITY")
 PAGES = {f"{name}.md": f"{name.lower().replace('_', '-')}.md" for name in PAPERS}
 """Files of the checkout that are pages of the site, and their names there."""
+BOOSTS = {
+    "how-to/": 2,
+    "strategies/": 2,
+    "rebalance-cost": 2,
+    "api/": 0.1,
+    "changelog": 0.1,
+    "evidence": 0.1,
+    "contributing": 0.2,
+    "decisions/": 0.2,
+    "project/recipes": 1,
+    "project/": 0.2,
+    "benchmarks": 0.2,
+    "commands": 0.5,
+    "simulation-scripts": 0.5,
+}
+"""How much pages count in the search, by the beginning of their names; 1 if none fits. Tasks come before names and figures."""
 TO_PAPER = re.compile(rf"\]\((?:\.\./)?((?:\.\./)*)({'|'.join(PAPERS)})\.md")
-
-
-def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Add the pages of evidence to the navigation, as many as there are."""
-    (section,) = (part for part in config.nav if "How it works" in part)
-    (evidence,) = (one["Evidence"] for one in section["How it works"] if "Evidence" in one)
-    pages = sorted((ROOT / "docs" / "evidence").glob("[a-z]*.md"))
-    evidence += [f"evidence/{page.name}" for page in pages]
-    return config
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -35,6 +42,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Point links that leave ``docs/`` at the copies above."""
+    """Say how much the page counts in the search, and point links that leave ``docs/`` at the copies above."""
+    boost = next((boost for name, boost in BOOSTS.items() if page.file.src_uri.startswith(name)), 1)
+    page.meta.setdefault("search", {}).setdefault("boost", boost)
     markdown = re.sub(r"\]\(\.\./(examples/clients/\w+\.py)\)", r"](\1)", markdown)
     return TO_PAPER.sub(lambda found: f"]({found[1]}{PAGES[found[2] + '.md']}", markdown)

@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--report", help="write the page into this file, too")
     options = parser.parse_args()
     started = time.monotonic()
-    parts = ["# A bad day", "", "`make evidence`, or `python -m badday --report docs/evidence/badday.md`.", ""]
+    parts = ["# A bad day", "", "`make evidence`, or `python -m badday --report build/evidence/badday.md`.", ""]
     if options.quick:
         parts += ["## One broker silent", "", *taken(runs.quick()), "", "## Bodies", "", *bodies(QUEUES // 10)]
     else:

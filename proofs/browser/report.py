@@ -9,7 +9,7 @@ HEAD = """# The package in a browser
 
 `python -m browser` in proofs/. It compiles the extension for WebAssembly by this checkout's own setup.py with Emscripten, loads
 the wheel into Pyodide under Node, and replays every golden answer; it plans example snapshots there and compares text and HTML
-report, byte by byte, with those of the package on this machine; then it visits the page [Try it](../try.md) in headless
+report, byte by byte, with those of the package on this machine; then it visits the page [Try it](../../docs/try.md) in headless
 Chromium, which can resolve no host name.
 """
 

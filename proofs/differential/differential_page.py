@@ -10,9 +10,10 @@ from differential.tolerated import TOLERATED
 
 HEAD = """# The differential: RocketMQ's real classes and the product under the same events
 
-`python -m differential --report docs/evidence/differential.md`. Random sequences of events go through the classes of a release,
-with the transport stubbed and the clock replaced, and through the product; both are compared after every event. The broker of
-4.9.8 is not on Maven Central: 4.9.7 stands in for it, whose broker differs from it in `AdminBrokerProcessor` alone.
+`python -m differential --report build/evidence/differential.md`. Random sequences of events go through the classes of a
+release, with the transport stubbed and the clock replaced, and through the product; both are compared after every event.
+The broker of 4.9.8 is not on Maven Central: 4.9.7 stands in for it, whose broker differs from it in `AdminBrokerProcessor`
+alone.
 """
 PARTS = "\n<!-- {} half -->\n"
 NOT_COVERED = {

@@ -19,7 +19,7 @@ from fuzz.running import run
 QUICK = 400
 HEAD = """# Structured fuzz of every reader
 
-`make evidence`, or `python -m fuzz all --report docs/evidence/fuzz.md`. Every input is a right file with its data, its text or
+`make evidence`, or `python -m fuzz all --report build/evidence/fuzz.md`. Every input is a right file with its data, its text or
 its bytes changed: values of other kinds, keys left out, twice or unknown, numbers that are none or too large, half surrogate
 pairs, nesting, files that end early, bits turned over within what is packed. An input may be read or end in the reader's own
 error; anything else is a defect. Each reader runs in a process of its own; memory is by how much its resident memory rose while

@@ -248,7 +248,7 @@ def _snapshot(name: str, found: Any) -> Snapshot:
 
 HEAD = """# A fuzz of the wire
 
-`make evidence`, or `python -m fuzz.wire --report docs/evidence/wire.md`. Frames with JSON and binary headers, and bodies of
+`make evidence`, or `python -m fuzz.wire --report build/evidence/wire.md`. Frames with JSON and binary headers, and bodies of
 every answer that is read, changed by structure: values of other types, numbers that are too large or none, halves of
 surrogate pairs, nesting, keys given twice, parts moved, taken out or cut off, lengths that lie. A body is read by both ways
 of the JSON reader, by its reader of answers, put into a snapshot, written as JSON and read back. Memory is that of one input

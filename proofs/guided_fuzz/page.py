@@ -15,7 +15,7 @@ from guided_fuzz.python_targets import NAMES, NAMES_OF_KERNELS
 
 HEAD = """# Fuzz guided by coverage
 
-`make fuzz MINUTES=60`, then `python -m guided_fuzz coverage --report docs/evidence/fuzzing.md`.
+`make fuzz MINUTES=60`, then `python -m guided_fuzz coverage --report build/evidence/fuzzing.md`.
 
 libFuzzer runs a target for every C entry point of `pyx/`, under every instruction set of the machine and with address and
 undefined-behaviour sanitizers; a plain oracle in C says what is right (`tests/support/c/fuzz_*.c`, `plain_*.h`). atheris runs a

@@ -29,7 +29,7 @@ DAYS_AGO = 2
 
 HEAD = """# Live plans among hostile events, killed and started again
 
-`python -m hostile_streams --report docs/evidence/hostile-streams.md` in proofs/. Good events of {n_topics} topics are read in
+`python -m hostile_streams --report build/evidence/hostile-streams.md` in proofs/. Good events of {n_topics} topics are read in
 {n_batches} micro-batches, with hostile ones between them, which are wrong in one way each and name topics, groups and clients
 that are there. The driver is killed by SIGKILL, the JVM with it, and goes on from its checkpoint, and so once more. What it
 then has, rows and Spark's state, is compared with what a query has that was given the good events alone, cut into the same

@@ -9,7 +9,7 @@ from incidents.stage import Played
 
 HEAD = """# Incidents on a real cluster: what `check` says
 
-`make evidence`, or `python -m incidents --report docs/evidence/incidents.md`.
+`make evidence`, or `python -m incidents --report build/evidence/incidents.md`.
 
 Two brokers of RocketMQ 5.5.0 with their default times and real Java clients on loopback, every incident with groups of its own.
 `rmqalloc check -n ... -g GROUP` is run again and again from the incident on, as JSON and as text. An answer is *right* if it

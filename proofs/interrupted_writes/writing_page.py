@@ -59,7 +59,7 @@ def text(done, raced, n_failures, seconds):
     sums = {key: sum(one.counts.get(key, 0) for one in done) for key in COLUMNS}
     lines = [
         "# Every writer, killed at every call", "",
-        f"`python -m interrupted_writes --report docs/evidence/writing.md` in proofs/ ({seconds:.0f} s):",
+        f"`python -m interrupted_writes --report build/evidence/writing.md` in proofs/ ({seconds:.0f} s):",
         f"{sums['kills']:,} kills,",
         f"{sums['kills by strace']:,} more by strace, {sums['interrupts']:,} interrupts, {sums['errors']:,} refused calls;",
         f"{sums['lost']} results lost, {sums['half seen']} half seen,",

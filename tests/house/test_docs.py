@@ -1,10 +1,15 @@
 """Pages lead somewhere, are all in the guide's navigation, and those that are made are as they are made now."""
 
+import builtins
 import re
 
+import click
 import pytest
 from checkout import ROOT
 from public_names import MODULES_OF_USERS
+
+import rmqalloc
+from rmqalloc.cli._error_handler import exit_code_of
 
 PAPERS = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
 """Pages of the guide that lie outside docs/; docs/site/hooks.py brings them in."""
@@ -27,7 +32,6 @@ def test_every_page_is_in_the_navigation_once():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     listed = re.findall(r"([\w./-]+\.md)$", navigation, re.MULTILINE)
     pages = [str(page.relative_to(ROOT / "docs")) for page in DOCS]
-    pages = [page for page in pages if not re.match("evidence/[a-z]", page)]  # these are added when the guide is built
     assert sorted(listed) == sorted([*pages, *(name.lower().replace("_", "-") for name in PAPERS)])
 
 
@@ -54,8 +58,10 @@ def test_the_headline_figures_are_those_of_the_committed_benchmarks():
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"<!-- bench:begin -->\n{chart.headlines()}\n<!-- bench:end -->" in readme
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert f"<!-- bench:begin -->\n{chart.summary()}\n<!-- bench:end -->" in page
     picture = (ROOT / "docs" / "images" / "speed.svg").read_text(encoding="utf-8")
-    assert picture == chart.chart(chart.rows(ROOT / "docs" / "benchmarks.md"))
+    assert picture == chart.chart(chart.rows(chart.RESULTS))
 
 
 def test_every_room_with_public_names_has_a_page():
@@ -74,3 +80,66 @@ def test_pages_import_from_rooms_and_not_from_modules_inside_them():
         ):
             folder = ROOT.joinpath(*module.split("."))
             assert (folder / "__init__.py").exists() or module in SPARK_MODULES, f"{page.name} imports from {module}"
+
+
+RECIPES = (ROOT / "docs" / "project" / "recipes.md").read_text(encoding="utf-8")
+
+
+def raising(name):
+    """A command that raises the exception of that name; one that no name says is any other."""
+    module, _, bare = name.rpartition(".")
+    kind = getattr({"click": click, "rmqalloc": rmqalloc}.get(module, builtins), bare)
+
+    def command():
+        raise kind() if kind is click.Abort else kind("planted")
+
+    return command
+
+
+def test_the_table_of_errors_is_that_of_the_command_line():
+    rows = re.findall(r"^\| (`.*`|any other exception) \| (\d+) \|", RECIPES, re.MULTILINE)
+    codes = {name: int(code) for names, code in rows for name in re.findall(r"`([\w.]+)`", names) or ["RuntimeError"]}
+    del codes["BrokenPipeError"]  # it would close the output of the tests
+    assert len(codes) == 9 and codes == {name: exit_code_of(raising(name), "plan") for name in codes}
+
+
+def test_what_recipes_and_records_name_is_there():
+    pages = [RECIPES, *(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "decisions").glob("*.md"))]
+    named = {name for page in pages for name in re.findall(r"`((?:\w+/)+(?:\w+\.\w+)?)`", page)} - {"pyx/vector/"}
+    assert len(named) > 20 and [name for name in sorted(named) if not (ROOT / name).exists()] == []
+
+
+def test_the_picture_of_the_flow_names_rooms():
+    picture = (ROOT / "docs" / "images" / "flow.svg").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "flow.md").read_text(encoding="utf-8")
+    rooms = {
+        room
+        for cells in re.findall(r"^\| \w+ \| (`.*?`) \|", page, re.MULTILINE)
+        for room in re.findall(r"`(\w+)`", cells)
+    }
+    shown = {word for names in re.findall(r'class="name"[^>]*>([^<]*)', picture) for word in re.findall(r"\w+", names)}
+    assert len(rooms) > 12 and all((ROOT / "rmqalloc" / room).is_dir() or (ROOT / room).is_dir() for room in rooms)
+    assert rooms - shown <= {"scenarios", "advice", "optimisation", "cli"}
+
+
+def test_the_evidence_names_the_command_of_each_proof():
+    """A proof that writes a page of its own has its figures on the page of all."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    proofs = re.findall(r"^\t\$\((?:PROOF\) ([\w.]+)|(MOVEMENT)\)).*--report", makefile, re.MULTILINE)
+    made = {"release_check": "release-check"} | {
+        name: name for name in ("mutation", "strength", "movement", "pythons", "targets")
+    }
+    made |= {"guided_fuzz": "fuzz"}
+    page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8")
+    names = [name or movement.lower() for name, movement in proofs]
+    lost = [name for name in names if not re.search(rf"`(?:make {made.get(name, '-')}|{re.escape(name)}[` ])", page)]
+    assert len(names) > 30 and lost == []
+
+
+def test_questions_of_the_search_have_pages():
+    import site_search
+
+    asked = site_search.questions()
+    pages = {name for right in asked.values() for name in right}
+    assert len(asked) == 20
+    assert [name for name in pages if not (ROOT / "docs" / name).with_suffix(".md").exists()] == []

@@ -10,47 +10,81 @@ from cli_commands import COMMANDS
 
 from rmqalloc.audit import RULES
 from rmqalloc.audit.reach_reasons import REASONS
-from rmqalloc.cli import _exit_codes as exit_codes
 
 PAGE = ROOT / "docs" / "commands.md"
 RULES_PAGE = ROOT / "docs" / "check.md"
 HEAD = """# All commands
 
-Every verb with its options and exit codes, as `rmqalloc VERB --help` prints them. This page is made from the commands by
-`python tests/support/command_reference.py`. What is alike in all of them is in [the command line](command-line.md).
+Every verb with its options in sections, made from the commands by `python tests/support/command_reference.py`;
+`rmqalloc VERB --help` prints the same. Options that several verbs share come first; a verb then names the sections it
+shares. [Exit codes](command-line.md#exit-codes) of all verbs stand in one table.
 """
-SHARED = """
-## Options that several verbs share
-
-| option | default | |
-| --- | --- | --- |
-"""
+SECTIONS = {
+    "Snapshot options": "file group topic from allow-partial",
+    "Cluster options": "name-server acl-file acl-address tls tls-ca tls-cert tls-key tls-insecure timeout deadline parallel lag"
+    " running-info",
+    "Strategy options": "strategy assume rooms broker-room client-room",
+    "Gate options": "require informed-by",
+    "Search options": "goal evaluations seed order batches step-seconds max-batches max-double-owned max-duration max-idle"
+    " max-load max-moves max-unowned",
+    "Output options": "output out columns sort top show self-check",
+}
+"""Options by section; those that say that they are a gate are gate options, all others in a section of their own."""
+OTHERS = "Other options"
 WITH_SHARED = 4
-"""An option that is the same in so many commands stands in the table of shared ones."""
+"""An option that is the same in so many commands stands with the shared ones."""
 
 
 def page():
     """The text of the page."""
-    shared = [
-        one for one, n in Counter(row(o) for c in COMMANDS.values() for o in options(c)).items() if n >= WITH_SHARED
-    ]
-    parts = [HEAD, SHARED + "".join(sorted(shared))]
+    counted = Counter(row(option) for command in COMMANDS.values() for option in options(command))
+    shared = {text: section_of(option) for command in COMMANDS.values() for option in options(command)
+              if counted[text := row(option)] >= WITH_SHARED}  # fmt: skip
+    parts = [HEAD, "## Shared options\n"]
+    for section in (*SECTIONS, OTHERS):
+        parts += table(f"### {section}\n", sorted(one for one, at in shared.items() if at == section))
     for words, command in COMMANDS.items():
-        parts += [
-            f"\n{'#' * (len(words) + 1)} {' '.join(words)}\n",
-            *helped(command),
-            "```text",
-            usage(words, command),
-            "```\n",
-        ]
-        rows = [row(option) for option in options(command)]
-        if own := "".join(one for one in rows if one not in shared):
-            parts.append(f"| option | default | |\n| --- | --- | --- |\n{own}")
-        if also := [f"`{max(o.opts, key=len)}`" for o in options(command) if row(o) in shared]:
-            parts.append(f"[Shared](#options-that-several-verbs-share): {', '.join(also)}.\n")
-        if len(words) == 1:
-            parts.append(codes(words[0]))
+        parts += [f"\n{'#' * (len(words) + 1)} {' '.join(words)}\n", *helped(command)]
+        if command.collect_usage_pieces(click.Context(command)) != ["[OPTIONS]"]:
+            parts += ["```text", usage(words, command), "```\n"]
+        for section in (OTHERS, *SECTIONS):
+            mine = [row(option) for option in options(command) if section_of(option) == section]
+            parts += table(f"**{section}**\n", [one for one in mine if one not in shared])
+        if also := shared_with(command, shared):
+            parts.append(f"Shared: {also}.\n")
     return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def table(title, rows):
+    """A table below its title, or nothing."""
+    return [title, "| option | default | |\n| --- | --- | --- |\n" + "".join(rows)] if rows else []
+
+
+def section_of(option):
+    """The section that an option belongs to."""
+    name = max(option.opts, key=len).lstrip("-")
+    if (option.help or "").startswith("Gate:"):
+        return "Gate options"
+    return next((section for section, names in SECTIONS.items() if name in names.split()), OTHERS)
+
+
+def shared_with(command, shared):
+    """The sections whose options a command shares, each with the fewer: those that it has, or those that it lacks."""
+    mine = {row(option) for option in options(command)}
+    named = {name_in(one) for one in mine}
+    found = []
+    for section in dict.fromkeys(at for one, at in shared.items() if one in mine):
+        of = [one for one, at in shared.items() if at == section]
+        has = [name_in(one) for one in of if one in mine]
+        lacks = [name for one in of if (name := name_in(one)) not in named]
+        which = f" ({', '.join(has)})" if len(has) <= len(lacks) else f", all but {', '.join(lacks)}" if lacks else ""
+        found.append(f"[{section}](#{section.lower().replace(' ', '-')}){which}")
+    return "; ".join(found)
+
+
+def name_in(text):
+    """The long name of the option in a row."""
+    return f"`{re.search('`(--[a-z-]+)`', text)[1]}`"
 
 
 def options(command):
@@ -92,12 +126,6 @@ def option_default(option, default):
     if option.secondary_opts:
         return (option.opts if default else option.secondary_opts)[0].lstrip("-")
     return default
-
-
-def codes(verb):
-    """Exit codes of a verb."""
-    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in exit_codes.codes_of(verb).items())
-    return f"| exit code | |\n| ---: | --- |\n{rows}"
 
 
 def plain(text):

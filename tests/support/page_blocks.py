@@ -37,9 +37,9 @@ from rmqalloc.remoting.read_codes import ReadCode
 
 PAGES = [
     ROOT / "README.md",
-    *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "evidence" and p.name != "notebook.md"),
+    *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "notebook.md"),
 ]
-"""Pages whose blocks are run; docs/evidence is written by the proofs that it reports, and the notebook's page by running it."""
+"""Pages whose blocks are run; the notebook's page is written by running it."""
 
 NEEDS = {
     "a package index": "installs packages",

@@ -31,7 +31,7 @@ class PatternError(Error, ValueError):
 
 
 def plain(pattern: str) -> str | None:
-    """The only text that a pattern matches, None if it matches several or none.
+    """Return the only text that a pattern matches, None if it matches several or none.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def plain(pattern: str) -> str | None:
 
 
 def literal(name: str) -> str:
-    """A pattern that the name alone matches.
+    """Return a pattern that the name alone matches.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def literal(name: str) -> str:
 
 
 def is_pattern(name: str) -> bool:
-    """Whether it can match a name that is not spelled alike.
+    """Return whether it can match a name that is not spelled alike.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def is_pattern(name: str) -> bool:
 
 @lru_cache(maxsize=256)
 def glob(pattern: str) -> Callable[[str], Any]:
-    """A function that says whether a name matches a pattern: `fnmatch.fnmatchcase`, translated once.
+    """Return a function that says whether a name matches a pattern: `fnmatch.fnmatchcase`, translated once.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def glob(pattern: str) -> Callable[[str], Any]:
 
 
 def matches_any(name: str, patterns: Iterable[str]) -> bool:
-    """Whether a name matches one of the patterns."""
+    """Return whether a name matches one of the patterns."""
     return any(glob(pattern)(name) for pattern in patterns)
 
 

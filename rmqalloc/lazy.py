@@ -2,7 +2,7 @@
 
 `functools.cached_property` of Python 3.11 holds one lock for all instances of a class while it computes. A process that
 forks at such a moment leaves its child a lock that nobody will ever release, and the child hangs at the first property it
-reads. What is kept here follows from fields that never change, so two threads that compute it at once come to the same.
+reads. What is kept here follows from fields that never change, so two threads that compute it at once get equal values.
 """
 
 from __future__ import annotations

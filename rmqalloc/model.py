@@ -1,6 +1,6 @@
 """The values everything else speaks of: a message queue, and who owns what.
 
-Nothing here imports anything of ours; every other room may import this one.
+This module imports errors alone; every room may import it.
 """
 
 from __future__ import annotations
@@ -56,20 +56,28 @@ class MessageQueue(NamedTuple):
 
 
 def queue_text(topic: str | None, broker_name: str | None, queue_id: int) -> str:
-    """Java's ``MessageQueue.toString()``, which is also the key a queue is hashed by; a null field reads ``null``.
+    """Return Java's ``MessageQueue.toString()``, which is also the key a queue is hashed by; a null field reads ``null``.
 
     Examples
     --------
     >>> queue_text(None, "broker-a", -1)
     'MessageQueue [topic=null, brokerName=broker-a, queueId=-1]'
     """
-    topic = "null" if topic is None else topic
-    broker_name = "null" if broker_name is None else broker_name
-    return f"MessageQueue [topic={topic}, brokerName={broker_name}, queueId={queue_id}]"
+    return f"MessageQueue [topic={java_text(topic)}, brokerName={java_text(broker_name)}, queueId={queue_id}]"
+
+
+def java_name(name: str | None) -> str:
+    """Return a name as Java's strings have it: ``null`` for None, surrogate halves joined."""
+    return joined(java_text(name))
+
+
+def java_text(name: str | None) -> str:
+    """Return a name as Java's string concatenation shows it: ``null`` for None."""
+    return "null" if name is None else name
 
 
 def queue_fields(queue: Any) -> tuple[str | None, str | None, int]:
-    """Topic, broker name and queue id of anything that stands for a queue.
+    """Return the topic, broker name and queue id of anything that stands for a queue.
 
     Examples
     --------
@@ -96,7 +104,7 @@ _MISSING: Any = object()
 
 
 def _field(queue: Any, name: str, java_name: str) -> Any:
-    """One field under either spelling, from a mapping or an object."""
+    """Return one field under either spelling, from a mapping or an object."""
     if isinstance(queue, Mapping):
         value = queue.get(name, queue.get(java_name, _MISSING))
     else:
@@ -125,7 +133,7 @@ def _check(queue: Any, topic: Any, broker_name: Any, queue_id: Any) -> None:
 
 
 def joined(text: str) -> str:
-    """The text with surrogate halves that stand side by side made one character, as Java sees them; lone ones stay.
+    """Return the text with surrogate halves that stand side by side made one character, as Java sees them; lone ones stay.
 
     Examples
     --------
@@ -164,14 +172,14 @@ class Assignment(NamedTuple, Generic[Queue]):
     client_ids: Sequence[str]
 
     def queues_of(self, client_id: str) -> list[Queue]:
-        """Queues that ``client_id`` owns, in the order given; empty for an unknown client."""
+        """Return queues that ``client_id`` owns, in the order given; empty for an unknown client."""
         if client_id not in self.client_ids:
             return []
         position = self.client_ids.index(client_id)
         return [self.mq_all[i] for i in (self._fitting_owners() == position).nonzero()[0].tolist()]
 
     def counts(self) -> NDArray[np.int64]:
-        """Queues per client, shape (n_clients,); a repeated id counts at its first position."""
+        """Return queues per client, shape (n_clients,); a repeated id counts at its first position."""
         import numpy as np
 
         owners = self._fitting_owners()
@@ -184,7 +192,7 @@ class Assignment(NamedTuple, Generic[Queue]):
         return [self.mq_all[i] for i in (self._fitting_owners() < 0).nonzero()[0].tolist()]
 
     def _fitting_owners(self) -> NDArray[np.int32]:
-        """The owners, which an assignment that others made may not have of its own lists."""
+        """Return the owners, which an assignment that others made may not have of its own lists."""
         owners, n, m = self.owners, len(self.mq_all), len(self.client_ids)
         if getattr(getattr(owners, "dtype", None), "kind", None) not in ("i", "u"):
             raise ArgumentTypeError(

@@ -67,8 +67,8 @@ MUTANTS = [
     ),
     Mutant(
         f"{_LIVE}/_answers.py",
-        "sorted(found, key=_by_id)",
-        "sorted(found)",
+        'found.sort(key=lambda one: (one.client_id, one.language or "", one.version or ""))',
+        "found.sort()",
         "connections of one id with and without a language cannot be sorted",
         f"{_ANSWERS} -k sorted_whatever",
     ),
@@ -81,8 +81,8 @@ MUTANTS = [
     ),
     Mutant(
         "rmqalloc/remoting/_response_codes.py",
-        "    return shortened(text, _LONGEST)",
-        "    return text",
+        "    return message(text, _LONGEST)",
+        "    return message(text, 10 * _LONGEST)",
         "escapes make an error ten times as long",
         f"{_ANSWERS} -k one_short",
     ),

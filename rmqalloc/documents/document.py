@@ -39,11 +39,11 @@ class Document:
     data: Any
 
     def located(self, error: DocumentError) -> DocumentError:
-        """An error in the data as an error of the file, with the line and column of its parts."""
+        """Return an error in the data as an error of the file, with the line and column of its parts."""
         return self.source.error(str(error), *_LANGUAGES[self.form].place(self.source.text(), error.parts))
 
     def places(self, key: str) -> list[tuple[int, int]]:
-        """Lines and columns of the elements of the list under a key."""
+        """Return lines and columns of the elements of the list under a key."""
         text = self.source.text()
         return yaml_text.places(text, key) if self.form == "yaml" else json_text.places(text, key)
 
@@ -77,7 +77,7 @@ def read_document(
 
 
 def parse(source: Source, form: str, words: bool = False) -> Document:
-    """The data of a file.
+    """Return the data of a file.
 
     Parameters
     ----------

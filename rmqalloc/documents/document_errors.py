@@ -38,11 +38,11 @@ class DocumentError(Error, ValueError):
         return f"{self.place} {self.what}".strip()
 
     def inside(self, part: Part) -> Self:
-        """The same error, which turned out to be within something."""
+        """Return the same error, which turned out to be within something."""
         return type(self)(self.what, (part, *self.parts))
 
     def under(self, heading: str, *parts: Part) -> Self:
-        """The same error within something that the message calls by ``heading`` instead of by its parts."""
+        """Return the same error within something that the message calls by ``heading`` instead of by its parts."""
         return type(self)(self.what, (*parts, *self.parts), f"{heading} {self.place}".strip())
 
 
@@ -62,7 +62,7 @@ class TextError(DocumentError):
 
 
 def key_given_twice(key: str, first_line: int | None = None) -> str:
-    """What to say of the second of two equal keys of a mapping; ``first_line`` is that of the first, where it is known.
+    """Return what to say of the second of two equal keys of a mapping; ``first_line`` is that of the first, where it is known.
 
     Examples
     --------
@@ -74,17 +74,17 @@ def key_given_twice(key: str, first_line: int | None = None) -> str:
 
 
 def nested_too_deeply() -> str:
-    """What to say of data with more than `MAX_DEPTH` levels."""
+    """Return what to say of data with more than `MAX_DEPTH` levels."""
     return f"is nested deeper than {MAX_DEPTH} levels"
 
 
 def too_many_digits(n_digits: int) -> str:
-    """What to say of a whole number that Python does not read."""
+    """Return what to say of a whole number that Python does not read."""
     return f"a whole number has at most {sys.get_int_max_str_digits()} digits, got {n_digits}"
 
 
 def path_text(parts: Iterable[Part]) -> str:
-    """How people read a place.
+    """Return how people read a place.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def path_text(parts: Iterable[Part]) -> str:
 
 
 def known_names(given: str, names: Iterable[str]) -> str:
-    """Names that would be right, and the one that was perhaps meant.
+    """Return names that would be right, and the one that was perhaps meant.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def known_names(given: str, names: Iterable[str]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A short picture of a value, which could be a whole file or a number too long to print."""
+    """Return a short picture of a value, which could be a whole file or a number too long to print."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"
     return reprlib.repr(value)

@@ -44,10 +44,10 @@ class Kind(Protocol):
     """A kind of field."""
 
     def read(self, given: Any) -> Any:
-        """The value as it is kept; FieldError "must be ..., got ..." if it is none of this kind."""
+        """Return the value as it is kept; FieldError "must be ..., got ..." if it is none of this kind."""
 
     def schema(self) -> dict[str, Any]:
-        """The same as JSON Schema."""
+        """Return the same as JSON Schema."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Text:
     most_bytes: int | None = MAX_TEXT_BYTES
 
     def read(self, given: Any) -> str:
-        """The text."""
+        """Return the text."""
         if (
             not isinstance(given, str)
             or not (given or self.may_be_empty)
@@ -79,7 +79,7 @@ class Text:
         return given
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         if self.choices:
             return {"enum": list(self.choices)}
         return {"type": "string"} if self.may_be_empty else {"type": "string", "minLength": 1}
@@ -90,7 +90,7 @@ class Texts:
     """One text or a list of them, kept as a tuple."""
 
     def read(self, given: Any) -> tuple[str, ...]:
-        """The texts."""
+        """Return the texts."""
         if isinstance(given, str):
             given = [given]
         if not isinstance(given, list | tuple) or not given:
@@ -104,7 +104,7 @@ class Texts:
         return tuple(texts)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         one = Text().schema()
         return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
 
@@ -117,13 +117,13 @@ class Whole:
     most: int
 
     def read(self, given: Any) -> int:
-        """The number."""
+        """Return the number."""
         if isinstance(given, bool) or not isinstance(given, int) or not self.least <= given <= self.most:
             raise FieldError(f"must be a whole number from {self.least} to {self.most}, got {shown(given)}")
         return given
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return {"type": "integer", "minimum": self.least, "maximum": self.most}
 
 
@@ -134,7 +134,7 @@ class Number:
     least: float | None = None
 
     def read(self, given: Any) -> float:
-        """The number."""
+        """Return the number."""
         if not isinstance(given, bool) and isinstance(given, int | float):
             try:
                 number = float(given)
@@ -147,7 +147,7 @@ class Number:
         )
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return {"type": "number"} if self.least is None else {"type": "number", "minimum": self.least}
 
 
@@ -156,7 +156,7 @@ class Params:
     """Parameters of a strategy by name."""
 
     def read(self, given: Any) -> dict[str, Any]:
-        """The parameters; sets and tuples become lists."""
+        """Return the parameters; sets and tuples become lists."""
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise FieldError(f"must be a mapping of parameters by name, got {shown(given)}")
         return {name: self._value(name, value) for name, value in given.items()}
@@ -170,7 +170,7 @@ class Params:
         return given
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return {"type": "object"}
 
 
@@ -194,7 +194,7 @@ class Milliseconds(int):
     """
 
     def to_data(self) -> str:
-        """The time as a script says it."""
+        """Return the time as a script says it."""
         return f"{int(self)}ms" if self % 1_000 else f"{self // 1_000}s"
 
 
@@ -214,7 +214,7 @@ class Duration:
     most: int = MAX_DURATION
 
     def read(self, given: Any) -> Milliseconds:
-        """The milliseconds."""
+        """Return the milliseconds."""
         if isinstance(given, Milliseconds) or (given == 0 and type(given) is int):
             milliseconds = int(given)
         else:
@@ -228,7 +228,7 @@ class Duration:
         return Milliseconds(milliseconds)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema, all but the greatest."""
+        """Return JSON Schema, all but the greatest."""
         text = {"type": "string", "pattern": "^[0-9]{1,9}(ms|s|m|h)$"}
         if self.least:
             return {**text, "pattern": "^(?!0+[a-z])[0-9]{1,9}(ms|s|m|h)$"}
@@ -236,7 +236,7 @@ class Duration:
 
 
 def _hint(given: Any) -> str:
-    """How to write a whole number that lacks its unit."""
+    """Return how to write a whole number that lacks its unit."""
     text = str(given) if isinstance(given, str) or type(given) is int else ""
     if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= MAX_DURATION and len(text) < 9):
         return ""
@@ -248,13 +248,13 @@ class Truth:
     """True or false."""
 
     def read(self, given: Any) -> bool:
-        """The value."""
+        """Return the value."""
         if not isinstance(given, bool):
             raise FieldError(f"must be true or false, got {shown(given)}")
         return given
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return {"type": "boolean"}
 
 
@@ -263,11 +263,11 @@ class Members:
     """How many clients, or their names."""
 
     def read(self, given: Any) -> int | tuple[str, ...]:
-        """The number or the names."""
+        """Return the number or the names."""
         if isinstance(given, int):
             return Whole(0, MOST_MEMBERS).read(given)
         return Texts().read(given)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return {"anyOf": [Whole(0, MOST_MEMBERS).schema(), *Texts().schema()["anyOf"]]}

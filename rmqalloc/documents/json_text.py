@@ -13,7 +13,7 @@ import re
 import sys
 from collections import Counter
 from json.decoder import scanstring  # type: ignore[attr-defined]
-from typing import Any, NoReturn
+from typing import Any
 
 from rmqalloc.documents.document_errors import (
     TextError,
@@ -41,7 +41,7 @@ class _RefusedError(Error, ValueError):
 
 
 def loads(text: str) -> Any:
-    """Data of JSON text.
+    """Return data of JSON text.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def check_depth(data: Any) -> None:
 
 def _checked(text: str) -> Any:
     try:
-        data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+        data = json.loads(text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
     except (json.JSONDecodeError, _RefusedError):
         raise
     except RecursionError as error:
@@ -93,7 +93,7 @@ def _checked(text: str) -> Any:
 
 
 def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
-    """Line and column, from 1, of the value at that place, or of the innermost part of it that is there.
+    """Return the line and column, from 1, of the value at that place, or of the innermost part of it that is there.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
 
 
 def places(text: str, key: str) -> list[tuple[int, int]]:
-    """Lines and columns, from 1, of the elements of the list under a key of the whole; none if there is no such list.
+    """Return lines and columns, from 1, of the elements of the list under a key of the whole; none if there is no such list.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _column(text: str, at: int) -> int:
 
 
 def _member(text: str, at: int, key: str | int) -> int | None:
-    """Where the value of a key of the object at ``at`` begins."""
+    """Return where the value of a key of the object at ``at`` begins."""
     at = _skip(text, at + 1)
     while text[at] == '"':
         name, at = scanstring(text, at + 1)
@@ -151,7 +151,7 @@ def _member(text: str, at: int, key: str | int) -> int | None:
 
 
 def _element(text: str, at: int, number: str | int) -> int | None:
-    """Where an element of the list at ``at`` begins."""
+    """Return where an element of the list at ``at`` begins."""
     at, count = _skip(text, at + 1), 0
     while text[at] != "]":
         if count == number:
@@ -161,7 +161,7 @@ def _element(text: str, at: int, number: str | int) -> int | None:
 
 
 def _next(text: str, at: int) -> int:
-    """What follows the value at ``at`` and its comma: the next value, or the end of what it stands in."""
+    """Return what follows the value at ``at`` and its comma: the next value, or the end of what it stands in."""
     at = _skip(text, _DECODER.raw_decode(text, at)[1])
     return _skip(text, at + 1) if text[at] == "," else at
 
@@ -182,19 +182,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _no_number(text: str) -> NoReturn:
-    raise _RefusedError(_no_number_of_json(text))
-
-
 def _finite(text: str) -> float:
     number = float(text)
-    if math.isinf(number):
+    if not math.isfinite(number):
         raise _RefusedError(_no_number_of_json(text))
     return number
 
 
 def _is_deep(data: Any) -> bool:
-    """Whether more than `MAX_DEPTH` lists and objects lie in one another."""
+    """Return whether more than `MAX_DEPTH` lists and objects lie in one another."""
     level = [data] if isinstance(data, (dict, list)) else []
     for _ in range(MAX_DEPTH):
         level = [
@@ -209,7 +205,7 @@ def _is_deep(data: Any) -> bool:
 
 
 def _fault(text: str) -> tuple[str, int] | None:
-    """The first thing that is refused in text that is JSON up to there, and where it begins; None if it is too far down."""
+    """Return the first thing refused in text that is JSON up to there, and its place; None if it is too far down."""
     open_keys: list[dict[str, int] | None] = []  # of every object that is not closed; None for a list
     is_key, at = False, 0
     for _ in range(_MOST_TOKENS):

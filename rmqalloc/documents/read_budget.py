@@ -26,12 +26,12 @@ _OBJECT, _LIST, _VALUE, _QUOTE = 240, 120, 32, 30
 
 
 def most_made() -> int:
-    """Bytes of memory at most that the data of one file may take; a snapshot takes about ten times its JSON."""
+    """Return bytes of memory at most that the data of one file may take; a snapshot takes about ten times its JSON."""
     return _MADE_PER_BYTE * MAX_BYTES
 
 
 def most_rows() -> int:
-    """Rows of one table at most, in CSV and in Parquet; a row is seldom shorter than 32 bytes as text."""
+    """Return rows of one table at most, in CSV and in Parquet; a row is seldom shorter than 32 bytes as text."""
     return MAX_BYTES // _BYTES_PER_ROW
 
 

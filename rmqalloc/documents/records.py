@@ -33,7 +33,7 @@ class Anything:
         return given
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return {}
 
 
@@ -48,7 +48,7 @@ class Maybe:
         return None if given is None else self.kind.read(given)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return {"anyOf": [self.kind.schema(), {"type": "null"}]}
 
 
@@ -59,7 +59,7 @@ class ListOf:
     kind: Kind
 
     def read(self, given: Any) -> tuple[Any, ...]:
-        """The elements."""
+        """Return the elements."""
         if not isinstance(given, list | tuple):
             raise FieldError(f"must be a list, got {shown(given)}")
         read, found = self.kind.read, []
@@ -71,7 +71,7 @@ class ListOf:
         return tuple(found)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return {"type": "array", "items": self.kind.schema()}
 
 
@@ -82,7 +82,7 @@ class MappingOf:
     kind: Kind
 
     def read(self, given: Any) -> dict[str, Any]:
-        """The values by key."""
+        """Return the values by key."""
         if not isinstance(given, Mapping):
             raise FieldError(f"must be a mapping, got {shown(given)}")
         found = {}
@@ -94,7 +94,7 @@ class MappingOf:
         return found
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return {"type": "object", "additionalProperties": self.kind.schema()}
 
 
@@ -108,7 +108,7 @@ class Record:
         self._readers = _Readers((name, kind.read) for name, kind in self.kinds.items())
 
     def read(self, given: Any) -> Any:
-        """The instance."""
+        """Return the instance."""
         if not isinstance(given, Mapping):
             raise FieldError(f"must be a mapping, got {shown(given)}")
         readers, found, key = self._readers, {}, ""
@@ -122,7 +122,7 @@ class Record:
         return self.cls(**found)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return object_schema(self.cls, self.kinds)
 
 
@@ -148,7 +148,7 @@ def _check_needed(given: Collection[str], needed: Collection[str]) -> None:
 
 
 def object_schema(cls: type[Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
-    """JSON Schema of a mapping of fields, with what is said of them and their defaults, where that is declared."""
+    """Return JSON Schema of a mapping of fields, with what is said of them and their defaults, where that is declared."""
     declared = {one.name: one for one in fields(cls)} if is_dataclass(cls) else {}
     properties = {}
     for name, kind in kinds.items():
@@ -162,19 +162,19 @@ def object_schema(cls: type[Any], kinds: Mapping[str, Kind]) -> dict[str, Any]:
 
 
 def needed_fields(cls: type[Any]) -> list[str]:
-    """Fields that have no default."""
+    """Return fields that have no default."""
     if not is_dataclass(cls):
         return [name for name in cls._fields if name not in cls._field_defaults]
     return [one.name for one in fields(cls) if is_needed(one)]
 
 
 def is_needed(one: Field[Any]) -> bool:
-    """Whether a field must be given."""
+    """Return whether a field must be given."""
     return one.default is MISSING and one.default_factory is MISSING
 
 
 def kinds_of(cls: type[Any]) -> dict[str, Kind]:
-    """The kind of every field of a dataclass or named tuple."""
+    """Return the kind of every field of a dataclass or named tuple."""
     declared = {one.name: one.metadata.get("kind") for one in fields(cls)} if is_dataclass(cls) else {}
     hints = get_type_hints(cls, include_extras=True)
     names = declared if is_dataclass(cls) else cls._fields
@@ -185,7 +185,7 @@ _OF_TYPES: dict[Any, Kind] = {str: ANY_TEXT, int: COUNT, bool: Truth(), float: N
 
 
 def _kind(hint: Any) -> Kind:
-    """The kind that follows from a type."""
+    """Return the kind that follows from a type."""
     origin, args = get_origin(hint), get_args(hint)
     if hint in _OF_TYPES:
         return _OF_TYPES[hint]
@@ -203,7 +203,7 @@ def _kind(hint: Any) -> Kind:
 
 @cache
 def record(cls: Any) -> Record:
-    """The record of a class, made once."""
+    """Return the record of a class, made once."""
     return Record(cls)
 
 
@@ -211,12 +211,12 @@ _OF_TYPES[MessageQueue] = Record(MessageQueue, queue_id=SIGNED)  # its own modul
 
 
 def needed(kind: Kind, says: str = "") -> Any:
-    """A field that must be given; what it ``says`` is its description in the schema."""
+    """Return a field that must be given; what it ``says`` is its description in the schema."""
     return field(metadata={"kind": kind, "says": says})
 
 
 def optional(kind: Kind, default: Any = None, says: str = "") -> Any:
-    """A field that may be left out."""
+    """Return a field that may be left out."""
     return field(default=default, metadata={"kind": kind, "says": says})
 
 
@@ -252,20 +252,20 @@ class Checked:
         return cls(**given)
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data that `of` makes the same from; what was left out is left out."""
+        """Return plain data that `of` makes the same from; what was left out is left out."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         left_out = {one.name: one.default for one in fields(self) if not is_needed(one)}
         return {name: _plain(value) for name, value in values.items() if left_out.get(name, MISSING) != value}
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
-        """JSON Schema of the plain data."""
+        """Return JSON Schema of the plain data."""
         made = object_schema(cls, kinds_of(cls))
         return {**made, "oneOf": [{"required": [name]} for name in cls.one_of]} if cls.one_of else made
 
 
 def _plain(value: Any) -> Any:
-    """Values that have plain data of their own as that; tuples as lists, a tuple of one text as that text."""
+    """Return values that have plain data of their own as that; tuples as lists, a tuple of one text as that text."""
     if isinstance(value, tuple):
         return value[0] if len(value) == 1 and isinstance(value[0], str) else [_plain(one) for one in value]
     to_data = getattr(value, "to_data", None)
@@ -280,26 +280,26 @@ class Part:
     is_described: bool = False
 
     def read(self, given: Any) -> Any:
-        """The part."""
+        """Return the part."""
         return given if isinstance(given, self.cls) else self.cls.of(given)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return JSON Schema."""
         return described(self.cls) if self.is_described else self.cls.schema()
 
 
 def list_of(cls: type[Checked]) -> ListOf:
-    """A list of data with fields of its own."""
+    """Return a list of data with fields of its own."""
     return ListOf(Part(cls, is_described=True))
 
 
 def described(cls: type[Checked]) -> dict[str, Any]:
-    """JSON Schema of data with fields of its own; its description is the first line of the docstring."""
+    """Return JSON Schema of data with fields of its own; its description is the first line of the docstring."""
     return {**cls.schema(), "description": (cls.__doc__ or "").partition("\n")[0].replace("`", "")}
 
 
 def document_schema(title: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """JSON Schema (2020-12) of a whole document, whose body is that of an object."""
+    """Return JSON Schema (2020-12) of a whole document, whose body is that of an object."""
     properties = {
         SCHEMA: {"type": "string", "description": "Where the JSON Schema of such a file is, for editors."},
         **body["properties"],

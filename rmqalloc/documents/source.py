@@ -41,7 +41,7 @@ class Source:
         return "standard input" if self.path == STDIN else self.path
 
     def text(self) -> str:
-        """The content as text, without the mark that some programs put before UTF-8.
+        """Return the content as text, without the mark that some programs put before UTF-8.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class Source:
             ) from None
 
     def error(self, what: str, line: int | None = None, column: int | None = None) -> DocumentError:
-        """An error that names the file, and the place in it as far as it is known."""
+        """Return an error that names the file, and the place in it as far as it is known."""
         place = ":".join(str(part) for part in (self.name, line, column, "") if part is not None)
         return self.error_class(what, (), place)
 
@@ -99,7 +99,7 @@ def read_source(
 
 
 def _unpacked(source: Source, most: int) -> bytes:
-    """What gzip packed, one part after the other, or one byte more than ``most``."""
+    """Return what gzip packed, one part after the other, or one byte more than ``most``."""
     rest, pieces, left = source.data, [], most + 1
     try:
         while rest and left:

@@ -45,7 +45,7 @@ _ALWAYS = ("null", "merge")
 
 
 def loads(text: str, words: bool = False) -> Any:
-    """Data of YAML text.
+    """Return data of YAML text.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def loads(text: str, words: bool = False) -> Any:
 
 
 def dump(data: Any) -> str:
-    """YAML text of plain data.
+    """Return YAML text of plain data.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def dump(data: Any) -> str:
 
 
 def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
-    """As `place` of JSON; what a merge brings stands where it is written."""
+    """Return what `place` of JSON does; what a merge brings stands where it is written."""
     import yaml
 
     node = yaml.compose(text, Loader=_loader())
@@ -117,7 +117,7 @@ def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
 
 
 def places(text: str, key: str) -> list[tuple[int, int]]:
-    """As `places` of JSON."""
+    """Return what `places` of JSON does."""
     import yaml
 
     node = yaml.compose(text, Loader=_loader())
@@ -128,7 +128,7 @@ def places(text: str, key: str) -> list[tuple[int, int]]:
 
 
 def _inner(node: Any, part: str | int) -> Any:
-    """The node of a list's element or of a mapping's value; None if there is none."""
+    """Return the node of a list's element or of a mapping's value; None if there is none."""
     if node.id == "sequence" and isinstance(part, int):
         return node.value[part] if part < len(node.value) else None
     if node.id != "mapping":
@@ -142,7 +142,7 @@ def _inner(node: Any, part: str | int) -> Any:
 
 
 def _said(error: Any) -> str:
-    """What an error of PyYAML says, on one line."""
+    """Return what an error of PyYAML says, on one line."""
     problem = error.problem or error.context
     both = f"{error.context}, {problem}" if error.context and problem.startswith("but ") else problem
     return f"not YAML: {both}"
@@ -165,7 +165,7 @@ def _check_events(events: Any) -> None:
 
 
 def _measure(data: Any, known: dict[int, tuple[int, int]], depth: int = 0) -> tuple[int, int]:
-    """Values and levels of data if every alias is written out; each piece is measured once however often it is repeated."""
+    """Return the values and levels of data with every alias written out; each piece is measured once."""
     if not isinstance(data, (dict, list)):
         if isinstance(data, float) and not math.isfinite(data):
             raise TextError(f"{data} is not a number that YAML is read to have")
@@ -218,7 +218,7 @@ def _loader(words: bool = False) -> Any:
 
 
 def _value(loader: Any, node: Any) -> Any:
-    """Data of a node, whole at once: PyYAML's own constructors fill a mapping later, and it could be merged while empty."""
+    """Return the data of a node at once: PyYAML's own constructors fill a mapping later, and it could be merged while empty."""
     is_text = node.tag == _STR and node.id == "scalar"
     return node.value if is_text else loader.construct_object(node)
 
@@ -244,7 +244,7 @@ def _mapping(loader: Any, node: Any) -> dict[str, Any]:
 
 
 def _merged(loader: Any, node: Any) -> dict[str, Any]:
-    """What a mapping merges; of several bases the earlier wins."""
+    """Return what a mapping merges; of several bases the earlier wins."""
     brought: dict[str, Any] = {}
     for base in node.value if node.id == "sequence" else [node]:
         data = _value(loader, base)
@@ -278,7 +278,7 @@ def _text(loader: Any, node: Any) -> Any:
 
 
 def _word(kind: str) -> Any:
-    """What constructs a scalar of a kind; one that only its tag calls so must be written as the kind is."""
+    """Return what constructs a scalar of a kind; one that only its tag calls so must be written as the kind is."""
     pattern = re.compile(_WORDS[kind][0] + (f"|{_WORDS['int'][0]}" if kind == "float" else ""))
 
     def construct(loader: Any, node: Any) -> Any:

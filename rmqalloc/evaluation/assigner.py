@@ -12,8 +12,8 @@ from rmqalloc.fleet.columns import Strings, offsets_of, ranges
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.strategies import Strategy
-from rmqalloc.strategies.base import fresh_owners
 from rmqalloc.strategies.hashing import Hashes, Pieces, RingJob, hash_ids, md5_queues
+from rmqalloc.strategies.owner_vectors import fresh_owners
 
 Owners = NDArray[np.int32]
 

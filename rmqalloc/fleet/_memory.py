@@ -48,7 +48,7 @@ class HeldMemory:
         self._longest = max((end - start for start, end, _ in bounds), default=0)
 
     def is_current(self, holder: object) -> bool:
-        """Whether nothing was added to the holder since."""
+        """Return whether nothing was added to the holder since."""
         return len(vars(holder)) + sum(map(len, self._inner)) == self._n
 
     def overlaps(self, array: NDArray[Any]) -> bool:
@@ -67,7 +67,7 @@ def _values(holder: object) -> Iterator[Any]:
 
 
 def _bounds(array: NDArray[Any]) -> tuple[int, int]:
-    """First byte of an array, and the one after its last."""
+    """Return first byte of an array, and the one after its last."""
     start = array.__array_interface__["data"][0]
     if array.flags.c_contiguous:
         return start, start + array.nbytes

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
-from rmqalloc.fleet._fleet_columns import FleetColumns
 from rmqalloc.fleet.arrow_columns import Column, Places
 from rmqalloc.fleet.bounds import MAX_PER_UNIT, over_bound, too_many
 from rmqalloc.fleet.columns import (
@@ -42,8 +41,8 @@ _OF_INT64 = 2**31
 _MOST_KEPT = 31 << 20
 
 
-def columns_from_arrow(data: Any, on_error: str) -> FleetColumns:
-    """See `Fleet.from_arrow`."""
+def columns_from_arrow(data: Any, on_error: str) -> dict[str, Any]:
+    """Return the columns of a `Fleet` by name; see `Fleet.from_arrow`."""
     check_on_error(on_error)
     table = _table(data)
     _keep_memory(table.get_total_buffer_size())
@@ -60,24 +59,24 @@ def columns_from_arrow(data: Any, on_error: str) -> FleetColumns:
     errors = [UnitError(row, groups[row], topics[row], bad.reasons[row]) for row in bad_rows.tolist()]
     if errors and on_error == "raise":
         raise FleetError(errors, table.num_rows)
-    return FleetColumns(
-        groups, topic_table, queues.brokers, room_table, unit_topic, unit_queue_list, unit_client_list, queue_lists,
-        client_lists, tuple(errors),
-    )  # fmt: skip
+    return {
+        "consumer_groups": groups, "topics": topic_table, "brokers": queues.brokers, "rooms": room_table,
+        "unit_topic": unit_topic, "unit_queue_list": unit_queue_list, "unit_client_list": unit_client_list,
+        "queue_lists": queue_lists, "client_lists": client_lists, "errors": tuple(errors),
+    }  # fmt: skip
 
 
-def owners_table(fleet: FleetColumns, offsets: Offsets, owners: NDArray[np.int32]) -> pa.Table:
+def owners_table(names: dict[str, Strings], offsets: Offsets, owners: NDArray[np.int32]) -> pa.Table:
     """See `Fleet.to_arrow`."""
     if offsets[-1] < _OF_INT64:
         column = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(owners))
     else:
         column = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(owners))
-    names = [fleet.consumer_groups, fleet.topics.take_unchecked(fleet.unit_topic)]
-    return pa.table([*map(text_array, names), column], ["consumer_group", "topic", "owners"])
+    return pa.table({**{name: text_array(column) for name, column in names.items()}, "owners": column})
 
 
 def text_array(column: Strings) -> pa.Array:
-    """A column of text as an Arrow array that shares its memory; a lone surrogate, which Arrow cannot hold, reads ``?``."""
+    """Return text as an Arrow array that shares its memory; a lone surrogate, which Arrow cannot hold, reads ``?``."""
     column = column.as_java_bytes
     buffers = [None, pa.py_buffer(np.ascontiguousarray(column.offsets)), pa.py_buffer(column.values)]
     array = pa.Array.from_buffers(pa.large_string(), len(column), buffers)
@@ -158,23 +157,15 @@ class _QueueRows:
         brokers, numbers, *room = columns
         rooms = room[0] if room else None
         offsets = _with_none(offsets)
-        make = self._compact if self.is_compact else self._explicit
-        return _with_empty(kinds, bad_rows, firsts.size), make(offsets, unit_topic[firsts], brokers, numbers, rooms)
-
-    @staticmethod
-    def _compact(offsets: Offsets, topics: Index, brokers: Index, numbers: Index, rooms: Index | None) -> QueueLists:
-        """Every entry is a route with ids 0 to n-1."""
-        route_topic = np.repeat(topics, lengths_of(offsets[:-1]))
-        return QueueLists.of_routes(offsets, offsets_of(numbers), route_topic, brokers, rooms)
-
-    @staticmethod
-    def _explicit(offsets: Offsets, topics: Index, brokers: Index, numbers: Index, rooms: Index | None) -> QueueLists:
-        """Every entry is a queue; neighbours of one broker make a route."""
-        list_routes, route_offsets = runs(offsets, [brokers] if rooms is None else [brokers, rooms])
-        first = route_offsets[:-1]
-        route_topic = np.repeat(topics, lengths_of(list_routes[:-1]))
-        route_room = None if rooms is None else rooms[first]
-        return QueueLists.of_routes(list_routes, route_offsets, route_topic, brokers[first], route_room, numbers)
+        if self.is_compact:
+            list_routes, route_offsets, ids = offsets, offsets_of(numbers), None
+        else:
+            list_routes, route_offsets = runs(offsets, [brokers] if rooms is None else [brokers, rooms])
+            brokers, ids = brokers[route_offsets[:-1]], numbers
+            rooms = None if rooms is None else rooms[route_offsets[:-1]]
+        route_topic = np.repeat(unit_topic[firsts], lengths_of(list_routes[:-1]))
+        lists = QueueLists.of_routes(list_routes, route_offsets, route_topic, brokers, rooms, ids)
+        return _with_empty(kinds, bad_rows, firsts.size), lists
 
 
 @dataclass
@@ -215,12 +206,12 @@ class _ClientRows:
 
 
 def _with_none(offsets: Offsets) -> Offsets:
-    """Offsets of the lists and of an empty one behind them."""
+    """Return offsets of the lists and of an empty one behind them."""
     return np.concatenate([offsets, offsets[-1:]])
 
 
 def _with_empty(kinds: Index, bad_rows: Places, n_kinds: int) -> Index:
-    """Lists of the units; a bad one gets the empty list, which comes last."""
+    """Return lists of the units; a bad one gets the empty list, which comes last."""
     if bad_rows.size:
         kinds = kinds.copy()
         kinds[bad_rows] = n_kinds
@@ -228,7 +219,7 @@ def _with_empty(kinds: Index, bad_rows: Places, n_kinds: int) -> Index:
 
 
 def _within_bound(offsets: Offsets, numbers: Index, bad: _BadUnits) -> Index:
-    """Numbers of queues of brokers; rows that come to too many are bad, and have none from here on."""
+    """Return numbers of queues of brokers; rows that come to too many are bad, and have none from here on."""
     if int(numbers.max(initial=0)) * longest_of(offsets) <= MAX_PER_UNIT:
         return numbers
     totals = lengths_of(offsets_of(numbers)[offsets])
@@ -240,7 +231,7 @@ def _within_bound(offsets: Offsets, numbers: Index, bad: _BadUnits) -> Index:
 
 
 def _number_rooms(queues: _QueueRows, clients: _ClientRows) -> Strings:
-    """Number the machine rooms of both sides together, -1 where missing; returns the table of their names."""
+    """Number the machine rooms of both sides together, -1 where missing, and return the table of their names."""
     sides = [side for side in (queues, clients) if side.rooms is not None]
     texts = [side.rooms[0] for side in sides if side.rooms is not None]
     if not texts:
@@ -254,7 +245,7 @@ def _number_rooms(queues: _QueueRows, clients: _ClientRows) -> Strings:
 
 
 def _rooms(table: pa.Table, name: str, beside: Offsets, beside_name: str, bad: _BadUnits) -> Rooms | None:
-    """A column of machine rooms, which must be as long as the column it stands beside, row by row."""
+    """Return a column of machine rooms, which must be as long as the column it stands beside, row by row."""
     if not _has(table, name):
         return None
     offsets, column = _lists(table, name, bad)
@@ -282,7 +273,7 @@ def _rooms(table: pa.Table, name: str, beside: Offsets, beside_name: str, bad: _
 def _keep_memory(n_bytes: int) -> None:
     """Have the allocator keep about twice so much of what will be freed, for the next batch.
 
-    The C library of Linux keeps free what was twice its largest piece so far. The rest a process gets anew from the system,
+    The C library of Linux keeps free what was twice its largest piece so far. The rest a process gets from the system again,
     page by page, and waits longer for the pages of a batch than for all the work on it.
     """
     np.empty(min(n_bytes, _MOST_KEPT), np.uint8)
@@ -311,7 +302,7 @@ def _names(table: pa.Table, name: str, bad: _BadUnits) -> Strings:
 
 
 def _not_utf8(column: Column, what: str) -> Callable[[int, int], str]:
-    """The reason why an element of a column of lists, at some place of its list, is no text."""
+    """Return the reason why an element of a column of lists, at some place of its list, is no text."""
     return lambda element, at: f"{what} at position {at} of {column.name} is not UTF-8: {column.shown(element)}"
 
 

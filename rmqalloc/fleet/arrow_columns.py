@@ -45,7 +45,7 @@ class Column:
 
     @classmethod
     def of(cls, table: pa.Table, name: str) -> Column:
-        """A column of a table."""
+        """Return a column of a table."""
         at = table.schema.get_field_index(name)
         if at < 0:
             raise ArgumentTypeError(f"the table has no column {name}; it has {table.column_names}")
@@ -53,31 +53,28 @@ class Column:
         return cls(name, column.type, column.chunks)
 
     def nulls(self) -> Places:
-        """Where the column is null."""
-        found, first = [], 0
-        for array in self.arrays:
-            if array.null_count:
-                found.append(np.flatnonzero(np.asarray(array.is_null())) + first)
-            first += len(array)
-        return np.concatenate(found) if found else _NOWHERE
+        """Return where the column is null."""
+        return self._places(
+            [np.flatnonzero(np.asarray(one.is_null())) if one.null_count else _NOWHERE for one in self.arrays]
+        )
 
     def text(self) -> tuple[Strings, Places]:
-        """The column as text, and where it is not UTF-8; there it reads as `utf8` writes it. What a null holds is any text."""
-        parts, wrong, first = [], [], 0
+        """Return the column as text, and where it is not UTF-8; there it reads as `utf8` writes it. A null is any text."""
+        parts, wrong = [], []
         for array in self.arrays:
             part = self._text_of(array)
-            bad = not_utf8(array)
-            if bad.size:
-                part = self._text_of(utf8(array))
-            parts.append(part)
-            wrong.append(bad + first)
-            first += len(array)
-        if len(parts) == 1:
-            return parts[0], wrong[0]
-        return Strings.joined(parts), np.concatenate([_NOWHERE, *wrong])
+            wrong.append(not_utf8(array))
+            parts.append(self._text_of(utf8(array)) if wrong[-1].size else part)
+        return parts[0] if len(parts) == 1 else Strings.joined(parts), self._places(wrong)
+
+    def _places(self, found: list[Places]) -> Places:
+        """Return places in the column for places in each of its arrays."""
+        starts = offsets_of([len(array) for array in self.arrays]).tolist()
+        moved = [places + start if start else places for places, start in zip(found, starts[:-1], strict=True)]
+        return moved[0] if len(moved) == 1 else np.concatenate([_NOWHERE, *moved])
 
     def shown(self, place: int) -> str:
-        """The bytes of one text of the column, for a message."""
+        """Return the bytes of one text of the column, for a message."""
         return shown_bytes(pa.chunked_array(self.arrays, self.arrays[0].type)[place])
 
     def _text_of(self, array: pa.Array) -> Strings:
@@ -95,7 +92,7 @@ class Column:
         return Strings.of_bytes(values, offsets)
 
     def lists(self) -> tuple[Offsets, Column]:
-        """The column as lists: offsets from 0, and the values between them."""
+        """Return the column as lists: offsets from 0, and the values between them."""
         if not (pa.types.is_list(self.type) or pa.types.is_large_list(self.type)):
             raise ArgumentTypeError(f"column {self.name} must be a list, got {self.type}")
         parts, values, end = [], [], 0
@@ -109,7 +106,7 @@ class Column:
         return np.concatenate([*parts, np.array([end])]), Column(self.name, self.type.value_type, values)
 
     def fields(self, *names: str) -> list[Column]:
-        """Fields of a column of structs; null where the struct is."""
+        """Return fields of a column of structs; null where the struct is."""
         kind = self.type
         if not pa.types.is_struct(kind) or any(kind.get_field_index(name) < 0 for name in names):
             raise ArgumentTypeError(
@@ -123,16 +120,12 @@ class Column:
         ]
 
     def integers(self, least: int, most: int) -> tuple[Index, Places]:
-        """The column as int32, and where it is null or out of bounds; such entries read 0."""
-        numbers, wrong, first = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)], 0
-        for array in self.arrays:
-            own, bad = self._integers_of(array, least, most)
-            numbers.append(own)
-            wrong.append(bad + first)
-            first += len(array)
-        if len(self.arrays) == 1:
-            return numbers[1], wrong[1]
-        return np.concatenate(numbers), np.concatenate(wrong)
+        """Return the column as integers, 0 where one is null or out of bounds, and where those are."""
+        read = [self._integers_of(array, least, most) for array in self.arrays]
+        wrong = self._places([places for _, places in read])
+        return read[0][0] if len(read) == 1 else np.concatenate(
+            [np.zeros(0, np.int32), *(own for own, _ in read)]
+        ), wrong
 
     def _integers_of(self, array: pa.Array, least: int, most: int) -> tuple[Index, Places]:
         if not (pa.types.is_integer(array.type) or pa.types.is_null(array.type)):
@@ -147,7 +140,7 @@ class Column:
         return np.where(wrong, 0, given).astype(np.int32), np.flatnonzero(wrong)
 
     def at(self, place: int) -> Any:
-        """One value of the column, as Python has it."""
+        """Return one value of the column, as Python has it."""
         return pa.chunked_array(self.arrays, self.arrays[0].type)[place].as_py()
 
 
@@ -196,12 +189,12 @@ def _validate(array: pa.Array, name: str) -> None:
 
 
 def shown_bytes(scalar: pa.Scalar) -> str:
-    """The bytes of a text that is not UTF-8, as Python spells bytes."""
+    """Return the bytes of a text that is not UTF-8, as Python spells bytes."""
     return shortened(repr(bytes(scalar.as_buffer())), 120)
 
 
 def not_utf8(array: pa.Array) -> Places:
-    """Where an array of text is not UTF-8, which Arrow looks for in no file that it reads."""
+    """Return where an array of text is not UTF-8, which Arrow looks for in no file that it reads."""
     if not (
         pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
     ):
@@ -217,7 +210,7 @@ def not_utf8(array: pa.Array) -> Places:
 
 
 def _bytes_of(array: pa.Array) -> NDArray[np.uint8]:
-    """What the texts of an array lie in, end to end."""
+    """Return what the texts of an array lie in, end to end."""
     _, places, text = array.buffers()
     if not len(array) or text is None or not text.size:
         return _NO_TEXT

@@ -18,12 +18,12 @@ _FEWER = "Give fewer, or split the unit."
 
 
 def over_bound(lengths: Offsets) -> NDArray[np.int64]:
-    """Positions of the lists that are too long for a unit."""
+    """Return positions of the lists that are too long for a unit."""
     return np.flatnonzero(lengths > MAX_PER_UNIT)
 
 
 def too_many(n: int, what: str) -> str:
-    """What is wrong with a unit of so many queues or clients.
+    """Return what is wrong with a unit of so many queues or clients.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def check_size(n: int, what: str) -> None:
 
 
 def unit_sizes(offsets: Offsets, unit_list: Index, what: str, names_of: Callable[[int], tuple[str, str]]) -> Index:
-    """Lengths of the lists that units name, as int32."""
+    """Return lengths of the lists that units name, as int32."""
     lengths = lengths_of(offsets)
     lists = over_bound(lengths)
     units = np.flatnonzero(among(unit_list, lists)) if lists.size else lists

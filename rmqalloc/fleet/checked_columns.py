@@ -20,7 +20,7 @@ Columns = TypeVar("Columns")
 
 
 def unchecked(kind: type[Columns], **columns: Any) -> Columns:
-    """An instance of a kind of columns, whose constructor is not asked: for the product's own rooms."""
+    """Return an instance of a kind of columns, whose constructor is not asked: for the product's own rooms."""
     made = object.__new__(kind)
     made.__dict__.update(columns)
     return made
@@ -45,11 +45,16 @@ def check_offsets(offsets: Offsets, size: int, name: str) -> None:
         )
 
 
-def check_vector(array: Any, kind: type[np.generic], name: str, size: int | None = None) -> None:
-    """Refuse what a kernel cannot read: an array of another type, not contiguous, of other dimensions or of another size."""
+def check_dtype(array: Any, kind: type[np.generic], name: str) -> None:
+    """Refuse what is no numpy array of a type."""
     if not isinstance(array, np.ndarray) or array.dtype != kind:
         what = getattr(array, "dtype", type(array).__name__)
         raise ArgumentTypeError(f"{name} must be a numpy array of {kind.__name__}, got {what}")
+
+
+def check_vector(array: Any, kind: type[np.generic], name: str, size: int | None = None) -> None:
+    """Refuse an array that a kernel could not read: of another type or shape, or one that is not contiguous."""
+    check_dtype(array, kind, name)
     if array.ndim != 1 or not array.flags.c_contiguous or not array.flags.aligned:
         raise ArgumentError(f"{name} must be a contiguous, aligned vector, got an array of shape {array.shape}")
     if size is not None and array.size != size:

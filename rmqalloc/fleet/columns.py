@@ -42,13 +42,6 @@ class Strings:
 
     An index, `to_list` and `take` check what they are given; the other methods trust it, for the product's own rooms.
 
-    Attributes
-    ----------
-    values : ndarray of uint8
-        UTF-8, lone surrogates as their 3-byte form, halves of a pair joined.
-    offsets : ndarray of int64, shape (n + 1,)
-        String ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
-
     Examples
     --------
     >>> column = Strings.from_list(["b", "", "a"])
@@ -56,15 +49,15 @@ class Strings:
     (3, 'b', ['b', '', 'a'])
     """
 
-    values: Bytes
-    offsets: Offsets
+    values: Bytes  # uint8: UTF-8, lone surrogates as their 3-byte form, halves of a pair joined
+    offsets: Offsets  # int64, shape (n + 1,): String ``i`` is ``values[offsets[i]:offsets[i + 1]]``
 
     def __post_init__(self) -> None:
         check_text(self.values, self.offsets)
 
     @classmethod
     def of_bytes(cls, values: Bytes, offsets: Offsets) -> Strings:
-        """The same, of what needs no check: for the product's own rooms."""
+        """Return the same, of what needs no check: for the product's own rooms."""
         return unchecked(cls, values=values, offsets=offsets)
 
     @classmethod
@@ -78,7 +71,7 @@ class Strings:
 
     @classmethod
     def joined(cls, columns: Sequence[Strings]) -> Strings:
-        """Several columns laid end to end."""
+        """Return several columns laid end to end."""
         texts = [column.values[column.offsets[0] : column.offsets[-1]] for column in columns]
         lengths = [lengths_of(column.offsets) for column in columns]
         offsets = offsets_of(np.concatenate([np.zeros(0, np.int64), *lengths]))
@@ -99,11 +92,11 @@ class Strings:
         return data.decode("utf-8", "surrogatepass")
 
     def to_list(self, start: int = 0, stop: int | None = None) -> list[str]:
-        """Strings ``start`` to ``stop`` as Python text, by the rules of slices."""
+        """Return strings ``start`` to ``stop`` as Python text, by the rules of slices."""
         return [self._text(i) for i in range(*slice(start, stop).indices(len(self)))]
 
     def take(self, rows: NDArray[Any] | Sequence[int] | slice) -> Strings:
-        """Strings at the given rows, in that order; see `positions` for what may be given."""
+        """Return strings at the given rows, in that order; see `positions` for what may be given."""
         return self.take_unchecked(positions(rows, len(self), "string"))
 
     def take_unchecked(self, rows: NDArray[Any]) -> Strings:
@@ -114,7 +107,7 @@ class Strings:
         return Strings.of_bytes(gather(self.values, self.offsets[rows], offsets), offsets)
 
     def take_lists(self, lists: Index, list_offsets: Offsets) -> Strings:
-        """Strings of the given lists, laid end to end; list ``r`` is strings ``list_offsets[r]:list_offsets[r + 1]``."""
+        """Return strings of the given lists, laid end to end; list ``r`` is strings ``list_offsets[r]:list_offsets[r + 1]``."""
         begins, ends = list_offsets[lists], list_offsets[lists + 1]
         n_bytes = int((self.offsets[ends] - self.offsets[begins]).sum())
         values, offsets = np.empty(max(n_bytes, 1), np.uint8), np.empty(int((ends - begins).sum()) + 1, np.int64)
@@ -122,11 +115,11 @@ class Strings:
         return Strings.of_bytes(values, offsets)
 
     def order(self, list_offsets: Offsets) -> Index:
-        """Java's order of every list: ``order[lo + k]`` is the place in its list of the string that comes k-th."""
+        """Return Java's order of every list: ``order[lo + k]`` is the place in its list of the string that comes k-th."""
         return self.ordered(list_offsets)[0]
 
     def ordered(self, list_offsets: Offsets) -> tuple[Index, Bytes]:
-        """Java's order of every list, and per list 1 where a string is empty or there twice."""
+        """Return Java's order of every list, and per list 1 where a string is empty or there twice."""
         order, irregular = np.empty(len(self), np.int32), np.zeros(list_offsets.size - 1, np.uint8)
         if order.size:
             keys, spare, _ = _scratch(list_offsets)
@@ -134,7 +127,7 @@ class Strings:
         return order, irregular
 
     def sorted(self, list_offsets: Offsets) -> tuple[Strings, Bytes]:
-        """The strings with every list in Java's order, not copied where all are in order, and what `ordered` says of lists."""
+        """Sort every list in Java's order, without a copy if all are in order; also return what `ordered` says of lists."""
         irregular, n_in_order = np.zeros(list_offsets.size - 1, np.uint8), np.zeros(1, np.int64)
         if not len(self):
             return self, irregular
@@ -151,7 +144,7 @@ class Strings:
         return Strings.of_bytes(values, offsets), irregular
 
     def ranks(self) -> Index:
-        """Place of every string in Java's order of the whole column; equal strings have different places."""
+        """Return the place of every string in Java's order of the whole column; equal strings have different places."""
         ranks = np.empty(len(self), np.int32)
         ranks[self.order(np.array([0, len(self)], np.int64))] = np.arange(len(self), dtype=np.int32)
         return ranks
@@ -170,14 +163,14 @@ class Strings:
 
 
 def _scratch(list_offsets: Offsets) -> tuple[Digits, Index, Index]:
-    """What sorting needs beside its input: as many keys, and twice as many places, as the longest list has strings."""
+    """Return what sorting needs beside its input: as many keys, and twice as many places, as the longest list has strings."""
     longest = max(longest_of(list_offsets), 1)
     spare, order = np.empty((2, longest), np.int32)
     return np.empty(longest, np.uint64), spare, order
 
 
 def utf8_of(text: str) -> bytes:
-    """UTF-8 of one string as Java sees it: halves of a surrogate pair joined, lone ones kept in their 3-byte form."""
+    """Return UTF-8 of one string as Java sees it: halves of a surrogate pair joined, lone ones kept in their 3-byte form."""
     try:
         return text.encode()
     except UnicodeEncodeError:
@@ -185,7 +178,7 @@ def utf8_of(text: str) -> bytes:
 
 
 def offsets_of(lengths: Iterable[int] | NDArray[Any]) -> Offsets:
-    """Offsets of lists of the given lengths, one more than there are lists."""
+    """Return offsets of lists of the given lengths, one more than there are lists."""
     lengths = lengths if isinstance(lengths, np.ndarray) else np.array(list(lengths), np.int64)
     offsets = np.zeros(lengths.size + 1, np.int64)
     np.add.accumulate(lengths, out=offsets[1:])
@@ -193,17 +186,17 @@ def offsets_of(lengths: Iterable[int] | NDArray[Any]) -> Offsets:
 
 
 def lengths_of(offsets: Offsets) -> Offsets:
-    """Lengths of the lists with these offsets."""
+    """Return lengths of the lists with these offsets."""
     return offsets[1:] - offsets[:-1]
 
 
 def longest_of(offsets: Offsets) -> int:
-    """Length of the longest list."""
+    """Return the length of the longest list."""
     return int(lengths_of(offsets).max(initial=0))
 
 
 def gather(values: Bytes, starts: NDArray[Any], out_offsets: Offsets) -> Bytes:
-    """Stretches of bytes laid end to end, the row-th from ``starts[row]`` on."""
+    """Return stretches of bytes laid end to end, the row-th from ``starts[row]`` on."""
     out = np.empty(max(int(out_offsets[-1]), 1), np.uint8)
     if starts.size and out_offsets[-1]:
         ragged.gather(values, np.ascontiguousarray(starts, np.int64), out_offsets, out)
@@ -211,12 +204,12 @@ def gather(values: Bytes, starts: NDArray[Any], out_offsets: Offsets) -> Bytes:
 
 
 def take_stretches(numbers: Index, starts: NDArray[Any], out_offsets: Offsets) -> Index:
-    """Stretches of int32 numbers laid end to end, the row-th from ``starts[row]`` on."""
+    """Return stretches of int32 numbers laid end to end, the row-th from ``starts[row]`` on."""
     return gather(numbers.view(np.uint8), starts * 4, out_offsets * 4)[: 4 * out_offsets[-1]].view(np.int32)
 
 
 def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> Offsets:
-    """Every integer of the ranges ``starts[i] .. starts[i] + lengths[i]``, laid end to end.
+    """Return every integer of the ranges ``starts[i] .. starts[i] + lengths[i]``, laid end to end.
 
     Examples
     --------
@@ -244,7 +237,7 @@ def distinct_rows(values: Bytes, offsets: Offsets, keys: Index = _NO_KEYS) -> tu
 
 
 def distinct_lists(kinds: Index, firsts: Index, offsets: Offsets, columns: Sequence[Index]) -> tuple[Index, Index]:
-    """Number the distinct lists anew: those of one kind so far stay so where they are equal in every column, too.
+    """Renumber the distinct lists: those of one kind keep one number if they are equal in every column, too.
 
     Examples
     --------
@@ -288,7 +281,7 @@ def runs(offsets: Offsets, columns: Sequence[NDArray[Any]]) -> tuple[Offsets, Of
 
 
 def order_keys(keys: Digits, list_offsets: Offsets) -> Index:
-    """Stable order of every list of numbers: ``order[lo + k]`` is the place in its list of the k-th smallest."""
+    """Return stable order of every list of numbers: ``order[lo + k]`` is the place in its list of the k-th smallest."""
     order, spare = np.empty(keys.size, np.int32), np.empty(max(longest_of(list_offsets), 1), np.int32)
     if keys.size:
         ragged.order_keys(keys, list_offsets, spare, order)
@@ -296,7 +289,7 @@ def order_keys(keys: Digits, list_offsets: Offsets) -> Index:
 
 
 def list_positions(list_offsets: Offsets) -> Index:
-    """Place of every element in its own list: 0, 1, 2 ... anew in each.
+    """Return the place of every element in its own list: 0, 1, 2 ... from the start of each.
 
     Examples
     --------
@@ -307,7 +300,7 @@ def list_positions(list_offsets: Offsets) -> Index:
 
 
 def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
-    """The distinct numbers in order: `numpy.unique`, which since NumPy 2.3 imports ``numpy.ma`` when it is first called so.
+    """Sort the distinct numbers: `numpy.unique`, which since NumPy 2.3 imports ``numpy.ma`` when it is first called so.
 
     A process that forks while a thread is in that import leaves children that wait for ever for the import to end.
 
@@ -323,7 +316,7 @@ def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def among(numbers: NDArray[Any], others: Iterable[int] | NDArray[Any]) -> NDArray[np.bool_]:
-    """Which of the numbers are some of the others: `numpy.isin`, which asks `numpy.unique`; see `distinct`.
+    """Return which of the numbers are some of the others: `numpy.isin`, which asks `numpy.unique`; see `distinct`.
 
     Examples
     --------
@@ -338,7 +331,7 @@ def among(numbers: NDArray[Any], others: Iterable[int] | NDArray[Any]) -> NDArra
 
 
 def repeats_of(keys: Offsets) -> Offsets:
-    """How often each key has come before.
+    """Return how often each key has come before.
 
     Examples
     --------

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentTypeError
-from rmqalloc.fleet._fleet_columns import FleetColumns
 from rmqalloc.fleet._memory import HeldMemory
 from rmqalloc.fleet.bounds import unit_sizes
 from rmqalloc.fleet.checked_columns import check_kind, check_rows, replaced, unchecked
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Fleet(FleetColumns):
+class Fleet:
     """Many *units*, a unit being one consumer group on one topic.
 
     Client lists and queue lists are stored once and a unit names one of each, so that a topic read by ten thousand groups
@@ -56,6 +55,17 @@ class Fleet(FleetColumns):
     >>> strategy("AVG").assign_fleet(fleet), fleet.queue_offsets
     (array([0, 0, 1, 0, 0, 0], dtype=int32), array([0, 3, 6]))
     """
+
+    consumer_groups: Strings
+    topics: Strings
+    brokers: Strings
+    rooms: Strings
+    unit_topic: Index
+    unit_queue_list: Index
+    unit_client_list: Index
+    queue_lists: QueueLists
+    client_lists: ClientLists
+    errors: tuple[UnitError, ...] = ()
 
     def __post_init__(self) -> None:
         tables = {"consumer_groups": Strings, "topics": Strings, "brokers": Strings, "rooms": Strings}
@@ -97,7 +107,7 @@ class Fleet(FleetColumns):
         """
         from rmqalloc.fleet.groups import columns_from_groups
 
-        return unchecked(cls, **vars(columns_from_groups(groups, on_error)))
+        return unchecked(cls, **columns_from_groups(groups, on_error))
 
     @classmethod
     def from_arrow(cls, data: Any, on_error: Literal["raise", "report"] = "raise") -> Fleet:
@@ -123,13 +133,14 @@ class Fleet(FleetColumns):
         """
         from rmqalloc.fleet.arrow import columns_from_arrow
 
-        return unchecked(cls, **vars(columns_from_arrow(data, on_error)))
+        return unchecked(cls, **columns_from_arrow(data, on_error))
 
     def to_arrow(self, owners: NDArray[np.int32]) -> pa.Table:
-        """Owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of int32), one row per unit."""
+        """Return owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of int32), one row per unit."""
         from rmqalloc.fleet.arrow import owners_table
 
-        return owners_table(self, self.queue_offsets, counted_owners(owners, int(self.queue_offsets[-1])))
+        names = {"consumer_group": self.consumer_groups, "topic": self.topics.take_unchecked(self.unit_topic)}
+        return owners_table(names, self.queue_offsets, counted_owners(owners, int(self.queue_offsets[-1])))
 
     @property
     def n_units(self) -> int:
@@ -197,7 +208,7 @@ class Fleet(FleetColumns):
         return IrregularUnits.of(self.client_lists, self.unit_client_list)
 
     def irregular_alone(self) -> Fleet:
-        """A fleet of the irregular units, with their lists alone."""
+        """Return a fleet of the irregular units, with their lists alone."""
         odd = self.irregular
         rows, unit_queue_list = np.unique(self.unit_queue_list[odd.units], return_inverse=True)
         return replaced(
@@ -231,25 +242,25 @@ class Fleet(FleetColumns):
     # Units by position, below: as in a Python list, a negative one counts from the end, and none out of bounds is taken.
 
     def consumer_group(self, unit: int) -> str:
-        """Name of a unit's consumer group."""
+        """Return the name of a unit's consumer group."""
         return self.consumer_groups[unit]
 
     def topic(self, unit: int) -> str:
-        """Name of a unit's topic."""
+        """Return the name of a unit's topic."""
         return self.topics[int(self.unit_topic[position(unit, self.n_units, "unit")])]
 
     def names_of(self, unit: int) -> tuple[str, str]:
-        """Names of a unit's consumer group and topic."""
+        """Return names of a unit's consumer group and topic."""
         return self.consumer_group(unit), self.topic(unit)
 
     def client_ids_of(self, unit: int) -> list[str]:
-        """Client ids of a unit, in the order of its list."""
+        """Return the client ids of a unit, in the order of its list."""
         unit = position(unit, self.n_units, "unit")
         start = int(self.slot_starts[unit])
         return self.client_lists.client_ids.to_list(start, start + int(self.n_clients[unit]))
 
     def queues_of(self, unit: int) -> list[MessageQueue]:
-        """Queues of a unit, in the order of its list."""
+        """Return queues of a unit, in the order of its list."""
         unit = position(unit, self.n_units, "unit")
         lists, start = self.queue_lists, int(self.queue_starts[unit])
         places = range(start, start + int(self.n_queues[unit]))
@@ -260,11 +271,11 @@ class Fleet(FleetColumns):
         return self.topics[lists.route_topic[route]], self.brokers[lists.route_broker[route]]
 
     def queue_places(self) -> Offsets:
-        """Place in `queue_lists` of every queue of every unit, int64, shape (queue_offsets[-1],)."""
+        """Return the place in `queue_lists` of every queue of every unit, int64, shape (queue_offsets[-1],)."""
         return ranges(self.queue_starts, self.n_queues)
 
     def select(self, units: NDArray[Any] | Sequence[int] | slice) -> Fleet:
-        """The given units alone, over the same lists.
+        """Return the given units alone, over the same lists.
 
         Parameters
         ----------
@@ -285,7 +296,7 @@ class Fleet(FleetColumns):
         return units_alone(self, positions(units, self.n_units, "unit"))
 
     def own_lists(self) -> Fleet:
-        """The same units over the lists that they name alone."""
+        """Return the same units over the lists that they name alone."""
         client_rows, unit_client_list = np.unique(self.unit_client_list, return_inverse=True)
         queue_rows, unit_queue_list = np.unique(self.unit_queue_list, return_inverse=True)
         return replaced(
@@ -297,7 +308,7 @@ class Fleet(FleetColumns):
         )
 
     def sorted(self) -> Fleet:
-        """The same fleet in Java's order: queues by topic, broker name and id, clients by id.
+        """Return the same fleet in Java's order: queues by topic, broker name and id, clients by id.
 
         Notes
         -----
@@ -306,6 +317,14 @@ class Fleet(FleetColumns):
         """
         queue_lists = self.queue_lists.sorted(self.topics, self.brokers)
         return replaced(self, queue_lists=queue_lists, client_lists=self.client_lists.sorted())
+
+
+def listed_queues(fleet: Fleet) -> list[MessageQueue]:
+    """Return every queue of the queue lists, in their order."""
+    lists = fleet.queue_lists
+    names = [fleet._names(route) for route in range(lists.route_topic.size)]
+    rows: Iterable[tuple[int, int]] = zip(lists.queue_route.tolist(), lists.queue_ids.tolist(), strict=True)
+    return [MessageQueue(*names[route], queue_id) for route, queue_id in rows]
 
 
 def units_alone(fleet: Fleet, units: NDArray[Any]) -> Fleet:

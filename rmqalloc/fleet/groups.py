@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from rmqalloc.errors import ArgumentTypeError, Error
-from rmqalloc.fleet._fleet_columns import FleetColumns
 from rmqalloc.fleet.bounds import check_size
 from rmqalloc.fleet.columns import Index, Strings, offsets_of
 from rmqalloc.fleet.lists import ClientLists, QueueLists
@@ -20,7 +19,7 @@ Fields = tuple[str, str, int]
 NO_LIST = 0  # both kinds of lists begin with an empty one, which malformed units name
 
 
-def columns_from_groups(groups: Iterable[Any], on_error: str) -> FleetColumns:
+def columns_from_groups(groups: Iterable[Any], on_error: str) -> dict[str, Any]:
     """See `Fleet.from_groups`."""
     check_on_error(on_error)
     builder = _Builder()
@@ -97,23 +96,23 @@ class _Builder:
             self.seen_clients[id(given)] = given, number
         return number
 
-    def columns(self) -> FleetColumns:
+    def columns(self) -> dict[str, Any]:
         """Lay everything end to end."""
         queue_lists = self._queue_columns()
         ids = [client_id for clients in self.client_lists for client_id in clients]
         client_lists = ClientLists.of_slots(offsets_of(list(map(len, self.client_lists))), Strings.from_list(ids))
-        return FleetColumns(
-            consumer_groups=Strings.from_list(self.consumer_groups),
-            topics=Strings.from_list(list(self.topics)),
-            brokers=Strings.from_list(list(self.brokers)),
-            rooms=Strings.from_list([]),
-            unit_topic=_index(self.unit_topic),
-            unit_queue_list=_index(self.unit_queue_list),
-            unit_client_list=_index(self.unit_client_list),
-            queue_lists=queue_lists,
-            client_lists=client_lists,
-            errors=tuple(self.errors),
-        )
+        return {
+            "consumer_groups": Strings.from_list(self.consumer_groups),
+            "topics": Strings.from_list(list(self.topics)),
+            "brokers": Strings.from_list(list(self.brokers)),
+            "rooms": Strings.from_list([]),
+            "unit_topic": _index(self.unit_topic),
+            "unit_queue_list": _index(self.unit_queue_list),
+            "unit_client_list": _index(self.unit_client_list),
+            "queue_lists": queue_lists,
+            "client_lists": client_lists,
+            "errors": tuple(self.errors),
+        }
 
     def _queue_columns(self) -> QueueLists:
         """Number the names and cut every list into routes."""
@@ -139,7 +138,7 @@ class _Builder:
 
 
 def _listed(given: Any, name: str) -> tuple[Any, ...]:
-    """The items of a list; what is none is an error of its unit."""
+    """Return the items of a list; what is none is an error of its unit."""
     try:
         items = iter(given)
     except TypeError:
@@ -169,7 +168,7 @@ def _check_names(consumer_group: Any, topic: Any) -> None:
 
 
 def _fields(topic: str, queue: Any) -> Fields:
-    """Fields of a queue, which may be a pair that takes the unit's topic."""
+    """Return fields of a queue, which may be a pair that takes the unit's topic."""
     if isinstance(queue, tuple) and len(queue) == 2:
         queue = (topic, *queue)
     queue_topic, broker_name, queue_id = queue_fields(queue)

@@ -13,25 +13,15 @@ from rmqalloc.lazy import lazy_property
 
 @dataclass(frozen=True, eq=False)
 class IrregularUnits:
-    """Some units of a fleet, with their client lists alone.
+    """Some units of a fleet, with their client lists alone."""
 
-    Attributes
-    ----------
-    units : ndarray of int64
-        Their positions in the fleet, ascending.
-    unit_list : ndarray of int32, same shape
-        List of each in ``lists``.
-    lists : ClientLists
-        Those of the fleet's lists that repeat an id or hold an empty one, in their order.
-    """
-
-    units: Offsets
-    unit_list: Index
-    lists: ClientLists
+    units: Offsets  # int64: Their positions in the fleet, ascending
+    unit_list: Index  # int32, same shape: List of each in ``lists``
+    lists: ClientLists  # those of the fleet's lists that repeat an id or hold an empty one, in their order
 
     @classmethod
     def of(cls, lists: ClientLists, unit_list: Index) -> IrregularUnits:
-        """Those among units that name these lists."""
+        """Return those among units that name these lists."""
         flags = lists.irregular.view(np.bool_)
         rows, units = np.flatnonzero(flags), np.flatnonzero(flags[unit_list])
         # Looked up and not counted through: nearly always they are few among very many.

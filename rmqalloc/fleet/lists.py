@@ -37,26 +37,18 @@ class QueueLists:
     A list is a run of *routes*: a route is one (topic, broker name) with its queue ids, RocketMQ's ``QueueData``. That is
     how route tables come, and it lets a hash of many queues share the text before the id. `taken` checks what it is given; the
     other methods trust it, for the product's own rooms.
-
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_lists + 1,)
-        List ``q`` holds queues ``offsets[q]`` to ``offsets[q + 1]``.
-    given_ids : ndarray of int32, shape (n_list_queues,), or None
-        Id of every queue; None where those of each route count from 0.
-    route_offsets : ndarray of int64, shape (n_routes + 1,)
-        Route ``r`` holds queues ``route_offsets[r]`` to ``route_offsets[r + 1]``; no route crosses lists.
-    route_topic, route_broker : ndarray of int32, shape (n_routes,)
-        Rows of the fleet's ``topics`` and ``brokers``.
-    route_room : ndarray of int32, shape (n_routes,), or None
-        Rows of the fleet's ``rooms``, -1 where the machine room is missing; None where no rooms are known.
     """
 
-    offsets: Offsets
+    offsets: Offsets  # int64, shape (n_lists + 1,): List ``q`` holds queues ``offsets[q]`` to ``offsets[q + 1]``
+    # int32, shape (n_list_queues,), or None: Id of every queue; None where those of each route count from 0
     given_ids: Index | None
+    # int64, shape (n_routes + 1,): Route ``r`` holds queues ``route_offsets[r]`` to ``route_offsets[r + 1]``; no
+    # route crosses lists
     route_offsets: Offsets
-    route_topic: Index
+    route_topic: Index  # int32, shape (n_routes,): Rows of the fleet's ``topics`` and ``brokers``
     route_broker: Index
+    # int32, shape (n_routes,), or None: Rows of the fleet's ``rooms``, -1 where the machine room is missing; None
+    # where no rooms are known
     route_room: Index | None = None
 
     def __post_init__(self) -> None:
@@ -109,7 +101,7 @@ class QueueLists:
         return np.repeat(np.arange(self.route_topic.size, dtype=np.int32), lengths_of(self.route_offsets))
 
     def rearranged(self, places: NDArray[Any], offsets: Offsets) -> QueueLists:
-        """Lists of the queues at the given places; neighbours of one topic, broker and room share a route."""
+        """Return lists of the queues at the given places; neighbours of one topic, broker and room share a route."""
         route = self.queue_route[places]
         names = [self.route_topic, self.route_broker, *([] if self.route_room is None else [self.route_room])]
         list_routes, route_offsets = runs(offsets, [name[route] for name in names])
@@ -118,7 +110,7 @@ class QueueLists:
         return QueueLists.of_routes(list_routes, route_offsets, topic, broker, room[0] if room else None, ids)
 
     def taken(self, rows: Offsets) -> QueueLists:
-        """The lists at the given rows alone; see `positions` for what may be given."""
+        """Return the lists at the given rows alone; see `positions` for what may be given."""
         rows = positions(rows, self.offsets.size - 1, "list of queues")
         n_routes = self.list_routes[rows + 1] - self.list_routes[rows]
         routes = ranges(self.list_routes[rows], n_routes)
@@ -131,7 +123,7 @@ class QueueLists:
         return QueueLists.of_routes(list_routes, route_offsets, topic, broker, room, ids)
 
     def sorted(self, topics: Strings, brokers: Strings) -> QueueLists:
-        """The lists in Java's order, given the tables their routes point into; themselves if they are in order.
+        """Return the lists in Java's order, given the tables their routes point into; themselves if they are in order.
 
         There are fewer routes than queues, so routes are sorted wherever that is enough: where the ids of each ascend and
         every list has one topic and no broker twice.
@@ -202,7 +194,7 @@ class QueueLists:
 
 
 def places_of(order: Index, list_offsets: Offsets) -> Offsets:
-    """Places in the column of elements that are given by their places in their lists."""
+    """Return places in the column of elements that are given by their places in their lists."""
     return np.repeat(list_offsets[:-1], lengths_of(list_offsets)) + order
 
 
@@ -211,19 +203,12 @@ class ClientLists:
     """Lists of client ids, each kept once however many units it consumes for.
 
     `taken` checks what it is given; the other methods trust it, for the product's own rooms.
-
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_lists + 1,)
-        List ``c`` holds slots ``offsets[c]`` to ``offsets[c + 1]``.
-    client_ids : Strings
-        One string per slot.
-    slot_room : ndarray of int32, shape (n_slots,), or None
-        Rows of the fleet's ``rooms``, -1 where the machine room is missing; None where no rooms are known.
     """
 
-    offsets: Offsets
-    client_ids: Strings
+    offsets: Offsets  # int64, shape (n_lists + 1,): List ``c`` holds slots ``offsets[c]`` to ``offsets[c + 1]``
+    client_ids: Strings  # one string per slot
+    # int32, shape (n_slots,), or None: Rows of the fleet's ``rooms``, -1 where the machine room is missing; None
+    # where no rooms are known
     slot_room: Index | None = None
 
     def __post_init__(self) -> None:
@@ -234,7 +219,7 @@ class ClientLists:
 
     @classmethod
     def of_slots(cls, offsets: Offsets, client_ids: Strings, slot_room: Index | None = None) -> Self:
-        """The same, of what needs no check: for the product's own rooms."""
+        """Return the same, of what needs no check: for the product's own rooms."""
         return unchecked(cls, offsets=offsets, client_ids=client_ids, slot_room=slot_room)
 
     @lazy_property
@@ -247,16 +232,13 @@ class ClientLists:
         return self._ordered[0]
 
     @lazy_property
-    def _irregular(self) -> Bytes:
+    def irregular(self) -> Bytes:
+        """1 for lists that repeat an id or hold an empty one, else 0, uint8."""
         return self._ordered[1]
 
-    @property
-    def irregular(self) -> Bytes:
-        """Per list: 1 where a client id repeats or is empty."""
-        return self._irregular
-
     @lazy_property
-    def _first(self) -> Index:
+    def first(self) -> Index:
+        """First position in its own list of each slot's id, int32; the slot's own where the id comes first."""
         first, flags = list_positions(self.offsets), self.irregular
         if flags.all():
             ids = self.client_ids
@@ -266,31 +248,26 @@ class ClientLists:
             first[ranges(self.offsets[rows], lengths_of(self.offsets)[rows])] = self.taken(rows).first
         return first
 
-    @property
-    def first(self) -> Index:
-        """First place, in its list, of each slot's client id (differs from its own place in a repeat)."""
-        return self._first
-
     @lazy_property
     def empty_id(self) -> NDArray[np.bool_]:
         """Slots whose client id is the empty string."""
         return np.equal(lengths_of(self.client_ids.offsets), 0)
 
     def rearranged(self, places: NDArray[Any], offsets: Offsets) -> ClientLists:
-        """Lists of the slots at the given places."""
+        """Return lists of the slots at the given places."""
         room = None if self.slot_room is None else self.slot_room[places]
         return ClientLists.of_slots(offsets, self.client_ids.take_unchecked(places), room)
 
     def taken(self, rows: Offsets) -> ClientLists:
-        """The lists at the given rows alone; see `positions` for what may be given."""
+        """Return the lists at the given rows alone; see `positions` for what may be given."""
         rows = positions(rows, self.offsets.size - 1, "list of clients")
         offsets = offsets_of(self.offsets[rows + 1] - self.offsets[rows])
         ids = self.client_ids.take_lists(rows.astype(np.int32), self.offsets)
         room = None if self.slot_room is None else take_stretches(self.slot_room, self.offsets[rows], offsets)
-        return unchecked(ClientLists, offsets=offsets, client_ids=ids, slot_room=room, _irregular=self.irregular[rows])
+        return unchecked(ClientLists, offsets=offsets, client_ids=ids, slot_room=room, irregular=self.irregular[rows])
 
     def sorted(self) -> ClientLists:
-        """The lists in Java's order; themselves if they are in order."""
+        """Return the lists in Java's order; themselves if they are in order."""
         if self.slot_room is None:
             client_ids, irregular = self.client_ids.sorted(self.offsets)
             lists = self if client_ids is self.client_ids else ClientLists.of_slots(self.offsets, client_ids)
@@ -299,5 +276,5 @@ class ClientLists:
             lists = self
             if not np.array_equal(self.order, list_positions(self.offsets)):
                 lists = self.rearranged(places_of(self.order, self.offsets), self.offsets)
-        lists.__dict__["_irregular"] = irregular  # as the lazy property would find
+        lists.__dict__["irregular"] = irregular  # as the lazy property would find
         return lists

@@ -19,7 +19,7 @@ Offsets = NDArray[np.int64]
 
 
 def position(given: Any, n: int, what: str) -> int:
-    """One position among ``n``, from 0 on; a negative one counts from the end.
+    """Return one position among ``n``, from 0 on; a negative one counts from the end.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def position(given: Any, n: int, what: str) -> int:
 
 
 def positions(given: Any, n: int, what: str) -> Offsets:
-    """Positions among ``n``, from 0 on, of whatever NumPy takes as one index of a vector.
+    """Return positions among ``n``, from 0 on, of whatever NumPy takes as one index of a vector.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _bounds(n: int) -> str:
 
 
 def _shown(given: Any) -> str:
-    """What was given, in a few words."""
+    """Return what was given, in a few words."""
     if isinstance(given, np.ndarray):
         return f"an array of {given.dtype} of shape {given.shape}"
     text = repr(given)
@@ -86,7 +86,7 @@ def _shown(given: Any) -> str:
 
 
 def counted_owners(given: Any, n_queues: int) -> NDArray[np.int32]:
-    """An owners vector of a fleet, whatever it names."""
+    """Return an owners vector of a fleet, whatever it names."""
     if not isinstance(given, np.ndarray):
         raise ArgumentTypeError(f"owners must be a numpy array of int32, got {type(given).__name__}")
     if given.dtype != np.int32 or given.shape != (n_queues,):

@@ -56,7 +56,7 @@ class FleetError(Error, ValueError):
         return type(self), (self.errors, self.n_units, self.hint)
 
     def among(self, units: Sequence[int], n_units: int) -> FleetError:
-        """The same of a fleet of which the units in question are some."""
+        """Return the same of a fleet of which the units in question are some."""
         errors = [error._replace(position=units[error.position]) for error in self.errors]
         return FleetError(errors, n_units, self.hint)
 

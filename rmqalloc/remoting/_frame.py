@@ -43,27 +43,14 @@ class FrameError(Error, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One request or answer; Java's ``RemotingCommand``.
+    """One request or answer; Java's ``RemotingCommand``."""
 
-    Attributes
-    ----------
-    code : int
-        Request code, or response code in an answer (0: success).
-    opaque : int
-        Number that an answer repeats from its request.
-    ext_fields : mapping of str to str
-    body : bytes
-    remark : str or None
-    flag : int
-        Bit 0: an answer; bit 1: one-way.
-    """
-
-    code: int
-    opaque: int = 0
+    code: int  # request code, or response code in an answer (0: success)
+    opaque: int = 0  # number that an answer repeats from its request
     ext_fields: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     remark: str | None = None
-    flag: int = 0
+    flag: int = 0  # bit 0: an answer; bit 1: one-way
 
     @property
     def is_response(self) -> bool:
@@ -72,7 +59,7 @@ class Command:
 
 
 def encode(command: Command) -> bytes:
-    """Bytes of a command with a JSON header, its length in front.
+    """Return bytes of a command with a JSON header, its length in front.
 
     Examples
     --------
@@ -96,7 +83,7 @@ def encode(command: Command) -> bytes:
 
 
 def decode(frame: bytes) -> Command:
-    """The command of a frame without its leading length."""
+    """Return the command of a frame without its leading length."""
     if len(frame) < 4:
         raise FrameError(f"a frame has at least 4 bytes, got {len(frame)}")
     mark = int.from_bytes(frame[:4])
@@ -138,12 +125,12 @@ def _no_command(header: bytes, opaque: int | None = None) -> FrameError:
 
 
 def _int(value: Any) -> int | None:
-    """A whole number of Java's ``int``; None for others: true, 1e999 and "1" are none."""
+    """Return a whole number of Java's ``int``; None for others: true, 1e999 and "1" are none."""
     return value if type(value) is int and -_INT <= value < _INT else None
 
 
 def _field(value: Any) -> str | None:
-    """A field's text; some servers write numbers bare. None for a list or an object."""
+    """Return a field's text; some servers write numbers bare. None for a list or an object."""
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, (bool, int, float)):
@@ -170,7 +157,7 @@ def _from_binary(header: bytes, body: bytes) -> Command:
 
 
 def _text(data: bytes, at: int, width: str) -> tuple[str, int]:
-    """A text after its length, and where it ends."""
+    """Return a text after its length, and where it ends."""
     (length,) = struct.unpack_from(width, data, at)
     start = at + struct.calcsize(width)
     if not 0 <= length <= len(data) - start:

@@ -14,7 +14,7 @@ _MOST_BROKEN = 12
 
 MOST_RELAYED = 12
 """Clients that are asked at once through one broker. It gives each a thread of its `adminBrokerThreadPoolNums` (16), from which
-all other requests of ours are answered, too."""
+all our other requests are answered, too."""
 
 RELAY_LASTS = 10.0
 """Seconds for which a broker waits for a client (``Broker2Client.callClient``), and keeps that thread."""
@@ -37,16 +37,16 @@ class Health:
             raise DownError(f"{address} is down for this run: {self._down[address]}")
 
     def is_up(self, address: str) -> bool:
-        """Whether a server is asked."""
+        """Return whether a server is asked."""
         return address not in self._down
 
     def answered(self, address: str) -> None:
-        """A server has answered, be it by a refusal."""
+        """Record that a server has answered, be it by a refusal."""
         for kind in (*_MOST_FAILURES, RemotingError):
             self._failures.pop((address, kind), None)
 
     def failed(self, address: str, error: RemotingError) -> None:
-        """A server has not answered."""
+        """Record that a server has not answered."""
         kind = next((one for one in _MOST_FAILURES if isinstance(error, one)), RemotingError)
         self._failures[address, kind] += 1
         n, most = self._failures[address, kind], _MOST_FAILURES.get(kind, _MOST_BROKEN)

@@ -3,23 +3,20 @@
 from enum import IntEnum
 
 from rmqalloc.errors import Error
-from rmqalloc.text import shortened
+from rmqalloc.text import message
 
 _LONGEST = 1000  # characters of a message: what a server says of itself comes from the network
 
 
 def one_line(text: str) -> str:
-    """What a peer says as one printable line of an error, shortened; of a line that is both already nothing changes.
+    """Return what a peer says as one printable line of an error, shortened; of a line that is both already nothing changes.
 
     Examples
     --------
     >>> one_line("no such group\\r\\n\\x1b[2J")
     'no such group\\\\r\\\\n\\\\x1b[2J'
     """
-    text = shortened(text, _LONGEST)
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    return shortened(text, _LONGEST)
+    return message(text, _LONGEST)
 
 
 class ResponseCode(IntEnum):

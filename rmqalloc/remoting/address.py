@@ -9,7 +9,7 @@ _PORTS = 65536
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """The two parts of an address; brackets around an IPv6 host are taken off.
+    """Return the two parts of an address; brackets around an IPv6 host are taken off.
 
     Examples
     --------

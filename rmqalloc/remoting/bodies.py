@@ -175,7 +175,7 @@ class TopicRouteData:
     topic_queue_mapping: Mapping[str, TopicQueueMappingInfo] = field(default_factory=dict)
 
     def readable_queues(self, topic: str) -> Iterator[MessageQueue]:
-        """Physical queues a consumer sees: ``read_queue_nums`` of every broker that lets itself be read.
+        """Yield physical queues a consumer sees: ``read_queue_nums`` of every broker that lets itself be read.
 
         A consumer of a static topic sees logical queues instead (`rmqalloc.rebalance.subscribe_view`).
 

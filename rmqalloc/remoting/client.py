@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import random
 import ssl
@@ -43,34 +42,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How to reach a cluster, and how gently.
-
-    Attributes
-    ----------
-    tls : ssl.SSLContext or None
-    credentials : Credentials or None
-    named : SignedServers or None
-        Servers that are signed for, without it those on hosts of name servers; with TLS that verifies servers, all are.
-    timeout : float
-        Seconds that an answer may take.
-    retries : int
-        Further tries after a connection broke, timed out or the server said it was busy; what goes on to a client has none.
-    per_server : int
-        Requests under way at one server at most.
-    relayed_per_second : float
-        Requests per second and broker, at most, that a broker passes on to a client (running info).
-    deadline : float or None
-        Seconds that everything together may take; requests that are not answered by then fail. One answer may take a sixth of
-        it at most, so that a server that is frozen does not use it up.
-    """
+    """How to reach a cluster, and how gently."""
 
     tls: ssl.SSLContext | None = None
     credentials: Credentials | None = None
+    # servers that are signed for, without it those on hosts of name servers; with TLS that verifies servers, all are
     named: SignedServers | None = None
-    timeout: float = 5.0
+    timeout: float = 5.0  # seconds that an answer may take
+    # further tries after a connection broke, timed out or the server said it was busy; what goes on to a client has
+    # none
     retries: int = 2
-    per_server: int = 4
+    per_server: int = 4  # requests under way at one server at most
+    # requests per second and broker, at most, that a broker passes on to a client (running info)
     relayed_per_second: float = 50.0
+    # seconds that everything together may take; requests that are not answered by then fail. One answer may take a
+    # sixth of it at most, so that a server that is frozen does not use it up
     deadline: float | None = None
 
     @property
@@ -95,7 +81,7 @@ class DeadlineError(RemotingError):
 
 
 def name_servers(text: str | None) -> list[str]:
-    """Addresses in ``host:port;host:port``, or in the environment's NAMESRV_ADDR.
+    """Return addresses in ``host:port;host:port``, or in the environment's NAMESRV_ADDR.
 
     Examples
     --------
@@ -156,11 +142,11 @@ class Remote:
             await connection.close()
 
     def is_up(self, address: str) -> bool:
-        """Whether a server still answers, as far as is known."""
+        """Return whether a server still answers, as far as is known."""
         return self._health.is_up(address)
 
     def is_asked(self, address: str) -> bool:
-        """Whether requests to a server leave: it is up, and they need no signature that it must not get."""
+        """Return whether requests to a server leave: it is up, and they need no signature that it must not get."""
         return self.is_up(address) and (self._named is None or address in self._named)
 
     async def ask(
@@ -171,7 +157,7 @@ class Remote:
         body: bytes = b"",
         read: Callable[[Any], Any] = lambda content: content,
     ) -> tuple[Any, Mapping[str, str]]:
-        """The answer of one server: its body (None if empty; a server's settings are text, all else JSON) and its fields."""
+        """Ask one server; return the body (None if empty; a server's settings are text, all else JSON) and the fields."""
         if self._named is not None:
             self._named.check(address)
         is_relayed = code is ReadCode.GET_CONSUMER_RUNNING_INFO
@@ -196,7 +182,7 @@ class Remote:
         fields: Mapping[str, str] | None = None,
         read: Callable[[Any], Any] = lambda content: content,
     ) -> Any:
-        """The body that the first name server that can be reached answers."""
+        """Return the body that the first name server that can be reached answers."""
         failures = []
         for address in list(self._servers):
             try:
@@ -212,14 +198,14 @@ class Remote:
     async def _direct(
         self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
     ) -> tuple[T, Mapping[str, str]]:
-        """The answer of a server itself."""
+        """Return the answer of a server itself."""
         async with self._free[address]:
             return await self._retried(address, lambda: self._asked(address, code, fields, body, read))
 
     async def _relayed(
         self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
     ) -> tuple[T, Mapping[str, str]]:
-        """The answer of a client through a broker."""
+        """Return the answer of a client through a broker."""
         client_id, relays = fields.get("clientId", ""), self._relays[address]
         async with self._turn[client_id]:
             self._check_client(address, client_id)
@@ -246,7 +232,7 @@ class Remote:
             raise RemotingError(f"client {client_id} did not answer before and is not asked again")
 
     async def _is_alive(self, address: str, fields: Mapping[str, str], sent: float) -> bool:
-        """Whether a broker answers, so that it was the client who did not; asked only if nothing came from it since."""
+        """Return whether a broker answers, so that it was the client who did not; asked only if nothing came from it since."""
         async with self._probing[address]:
             if self._connection(address).heard < sent:
                 group = {"consumerGroup": fields.get("consumerGroup", "")}
@@ -261,7 +247,7 @@ class Remote:
     async def _asked(
         self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
     ) -> tuple[T, Mapping[str, str]]:
-        """One try."""
+        """Try once."""
         self._health.check(address)
         self.n_requests[address] += 1
         try:
@@ -277,7 +263,7 @@ class Remote:
         return await self._content(address, code, answer.body, read), answer.ext_fields
 
     async def _content(self, address: str, code: ReadCode, body: bytes, read: Callable[[Any], T]) -> T:
-        """What an answer's body comes to, within bounds of size and time, see `loose_json.loads`."""
+        """Return what an answer's body comes to, within bounds of size and time, see `loose_json.loads`."""
         loop = asyncio.get_running_loop()
         end = loop.time() + _READ_WITHIN
 
@@ -313,8 +299,3 @@ class Remote:
             within = min(_CONNECT_WITHIN, self._access.answer_within)
             self._connections[address] = Connection(address, self._access.tls, self._access.credentials, within)
         return self._connections[address]
-
-
-def body_of(content: Mapping[str, Any]) -> bytes:
-    """A request's body."""
-    return json.dumps(content).encode()

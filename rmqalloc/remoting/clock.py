@@ -15,7 +15,7 @@ class Clock(Protocol):
     """Time and timers, in milliseconds."""
 
     def now(self) -> int:
-        """Milliseconds since the epoch; Java's ``System.currentTimeMillis()``."""
+        """Return milliseconds since the epoch; Java's ``System.currentTimeMillis()``."""
 
     def call_later(self, delay: int, action: Callable[[], None]) -> Timer:
         """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the earlier asked for first."""

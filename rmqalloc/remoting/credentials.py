@@ -35,7 +35,7 @@ class Credentials:
     security_token: str | None = field(default=None, repr=False)
 
     def signed(self, ext_fields: Mapping[str, str], body: bytes) -> dict[str, str]:
-        """The fields of a request with its signature."""
+        """Return the fields of a request with its signature."""
         signed = dict(ext_fields) | {"AccessKey": self.access_key}
         if self.security_token is not None:
             signed["SecurityToken"] = self.security_token
@@ -45,7 +45,7 @@ class Credentials:
 
 
 def read_credentials(path: str | os.PathLike[str] | None = None) -> Credentials | None:
-    """Credentials of a file, else of the environment, else None."""
+    """Return credentials of a file, else of the environment, else None."""
     if path is None:
         found = {
             name: os.environ.get(key)
@@ -63,7 +63,7 @@ def read_credentials(path: str | os.PathLike[str] | None = None) -> Credentials 
 
 
 def _of_file(path: str | os.PathLike[str]) -> dict[str, str | None]:
-    """The keys of a file; what else it holds is RocketMQ's. No message shows a value, for it may be a secret."""
+    """Return the keys of a file; what else it holds is RocketMQ's. No message shows a value, for it may be a secret."""
     document = read_document(path, CredentialsError, otherwise="yaml", words=True)
     if not isinstance(document.data, Mapping):
         raise document.located(CredentialsError(f"must be a mapping of {', '.join(_FIELDS)}"))
@@ -79,7 +79,7 @@ def tls_context(
     key: str | os.PathLike[str] | None = None,
     verify: bool = True,
 ) -> ssl.SSLContext:
-    """How to speak TLS: the server is verified, by its chain and its host name, unless ``verify`` is False."""
+    """Return how to speak TLS: the server is verified, by its chain and its host name, unless ``verify`` is False."""
     context = ssl.create_default_context(cafile=ca)
     if not verify:
         context.check_hostname = False

@@ -84,7 +84,7 @@ def loads(body: bytes, is_over: Callable[[], bool] = lambda: False) -> Any:
 
 
 def _weighed(body: bytes) -> int:
-    """The nesting of a body at most, brackets within its strings included."""
+    """Return the nesting of a body at most, brackets within its strings included."""
     marks = body.translate(None, _NO_MARKS)
     if len(marks) > MAX_MARKS:
         raise JsonError(f"a body has {len(marks):,} brackets and commas; at most {MAX_MARKS:,} are read")
@@ -116,7 +116,7 @@ def _decoded(text: str) -> Any:
 
 
 def _rewritten(text: str) -> Any:
-    """A body whose bare keys are numbers, or objects without objects in them.
+    """Return a body whose bare keys are numbers, or objects without objects in them.
 
     Only a key has a colon after it, so what is taken for one is one; keys that are objects become numbers of a list, which is
     read at once.
@@ -143,7 +143,7 @@ def _rewritten(text: str) -> Any:
 
 
 def _restored(value: Any, keys: list[Any]) -> Any:
-    """A value with the keys put back that were objects."""
+    """Return a value with the keys put back that were objects."""
     if isinstance(value, list):
         return [_restored(item, keys) if isinstance(item, (dict, list)) else item for item in value]
     for key, item in value.items():
@@ -158,7 +158,7 @@ def _restored(value: Any, keys: list[Any]) -> Any:
 
 
 def tolerant(text: str, is_over: Callable[[], bool] = lambda: False) -> Any:
-    """What `loads` answers, by the parser that takes bare keys of any kind and control characters in strings."""
+    """Return what `loads` answers, by the parser that takes bare keys of any kind and control characters in strings."""
     parser = _Parser(text, is_over)
     try:
         value, at = parser.value(_skip(text, 0), 0)
@@ -251,7 +251,7 @@ class _Parser:
         return (pairs if has_objects else dict(pairs)), at
 
     def _after(self, at: int, end: str) -> tuple[int, bool]:
-        """Where the next item begins, or what follows the end."""
+        """Return where the next item begins, or what follows the end."""
         text = self._text
         at = _skip(text, at)
         if text[at] not in ("," + end):

@@ -10,7 +10,6 @@ from rmqalloc.errors import Error
 class ReadCode(IntEnum):
     """Request codes that change nothing (``org.apache.rocketmq.remoting.protocol.RequestCode``)."""
 
-    QUERY_CONSUMER_OFFSET = 14
     GET_BROKER_CONFIG = 26
     GET_CONSUMER_LIST_BY_GROUP = 38
     GET_ROUTE_INFO_BY_TOPIC = 105
@@ -21,7 +20,6 @@ class ReadCode(IntEnum):
     GET_CONSUME_STATS = 208
     GET_CONSUMER_RUNNING_INFO = 307
     GET_NAMESRV_CONFIG = 319
-    GET_SUBSCRIPTION_GROUP_CONFIG = 352
     QUERY_ASSIGNMENT = 400
     GET_ALL_MESSAGE_REQUEST_MODE = 402
 

@@ -57,7 +57,7 @@ class SignedServers:
             ) from None
 
     def __contains__(self, address: object) -> bool:
-        """Whether a server, ``host:port``, is one of them."""
+        """Return whether a server, ``host:port``, is one of them."""
         try:
             host, port = host_and_port(str(address))
         except ArgumentError:
@@ -79,7 +79,7 @@ class SignedServers:
 
 
 def is_verified(tls: ssl.SSLContext | None) -> bool:
-    """Whether servers prove who they are, by a chain of certificates and their host names."""
+    """Return whether servers prove who they are, by a chain of certificates and their host names."""
     return tls is not None and tls.verify_mode is ssl.CERT_REQUIRED and tls.check_hostname
 
 
@@ -91,7 +91,7 @@ def _network(text: str) -> _Network:
 
 
 def _host(text: str) -> str:
-    """A host in one spelling."""
+    """Return a host in one spelling."""
     return str(ipaddress.ip_address(text)) if _is_ip(text) else text.lower()
 
 

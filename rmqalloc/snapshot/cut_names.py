@@ -9,7 +9,7 @@ MAX_TOPIC, MAX_BROKER = 64, 32
 
 
 def cut_names(topic: Topic) -> list[str]:
-    """Names of a topic and its brokers that may have been longer.
+    """Return names of a topic and its brokers that may have been longer.
 
     Examples
     --------

@@ -97,12 +97,12 @@ def own_directory(path: str | os.PathLike[str], kind: str) -> None:
 
 
 def _marked(kind: str) -> bytes:
-    """What the marker file holds."""
+    """Return what the marker file holds."""
     return (json.dumps({"tool": "rmqalloc", "kind": kind}) + "\n").encode()
 
 
 def _kind(marker: Path) -> str | None:
-    """Kind that a marker file states, None if there is no such file or it is not ours."""
+    """Return the kind that a marker file states, None if there is no such file or it is not ours."""
     try:
         content = json_text.loads(read_source(marker).text())
     except (OSError, DocumentError):

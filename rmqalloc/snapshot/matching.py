@@ -21,12 +21,12 @@ class NamedTwiceError(Error, ValueError):
 
 
 def none_planned(warnings: Sequence[str]) -> NoMatchError:
-    """The error that nothing is left to plan, with what was left out."""
+    """Return the error that nothing is left to plan, with what was left out."""
     return NoMatchError(f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}")
 
 
 def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
-    """Items by their names."""
+    """Return items by their names."""
     named: dict[str, Any] = {}
     for item in items:
         if item.name in named:
@@ -36,7 +36,7 @@ def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
 
 
 def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Items whose name matches one of the patterns."""
+    """Return items whose name matches one of the patterns."""
     if tuple(patterns) == ALL:
         return dict(items)
     found: set[str] = set()
@@ -51,12 +51,12 @@ def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict
 
 
 def no_match(name: str, names: Collection[str], what: str) -> NoMatchError:
-    """The error that nothing has a name or matches a pattern."""
+    """Return the error that nothing has a name or matches a pattern."""
     return NoMatchError(f"no {what} matches {name!r}{near(name, names) or f'; the snapshot has {len(names):,}'}")
 
 
 def near(name: str, names: Iterable[str]) -> str:
-    """The end of an error about a name that is not there: those that may be meant, or nothing.
+    """Return the end of an error about a name that is not there: those that may be meant, or nothing.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class SnapshotError(DocumentError):
 
 
 def to_document(snapshot: Snapshot) -> dict[str, Any]:
-    """Plain data of a snapshot; what is not known is left out.
+    """Return plain data of a snapshot; what is not known is left out.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def to_document(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def from_document(document: Any) -> Snapshot:
-    """The snapshot that plain data holds.
+    """Return the snapshot that plain data holds.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def from_document(document: Any) -> Snapshot:
 
 
 def snapshot_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of JSON and YAML files of a snapshot, for editors and other programs.
+    """Return JSON Schema (2020-12) of JSON and YAML files of a snapshot, for editors and other programs.
 
     Examples
     --------
@@ -78,8 +78,14 @@ def snapshot_schema() -> dict[str, Any]:
 
 
 def least(name: str) -> int:
-    """The smallest whole number that a column of that name may hold."""
+    """Return the smallest whole number that a column of that name may hold."""
     return SIGNED.least if name.endswith(_MAY_BE_NEGATIVE) else 0
+
+
+def check_range(name: str, number: int) -> None:
+    """Refuse a number that the column of a table cannot hold."""
+    if not least(name) <= number <= SIGNED.most:
+        raise SnapshotError(f"{name} must be from {least(name)} to {SIGNED.most}, got {number}")
 
 
 # --- Writing ---
@@ -103,7 +109,7 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _defaults(cls: type[Any]) -> list[tuple[str, Any]]:
-    """Fields and their defaults, MISSING for none."""
+    """Return fields and their defaults, MISSING for none."""
     return [(one.name, _default(one)) for one in fields(cls)]
 
 

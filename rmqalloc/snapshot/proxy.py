@@ -11,7 +11,7 @@ _GRPC_ID = re.compile(r".+@\d+@\d+@-?[0-9a-z]+", re.DOTALL)
 
 
 def is_behind_proxy(client_id: str) -> bool:
-    """Whether a client speaks gRPC to a proxy rather than to brokers, by its id.
+    """Return whether a client speaks gRPC to a proxy rather than to brokers, by its id.
 
     Such clients take messages of any queue (POP), register without a table of queues and never answer running info.
 
@@ -30,7 +30,7 @@ def is_behind_proxy(client_id: str) -> bool:
 
 
 def with_shared(snapshot: Snapshot) -> Snapshot:
-    """The snapshot with the groups marked that have clients behind a proxy, which share queues whatever a file says."""
+    """Return the snapshot with the groups marked that have clients behind a proxy, which share queues whatever a file says."""
 
     def marked(group: Group) -> Group:
         is_lite = group.lite_topic is not None  # only a proxy's clients can read lite topics

@@ -82,7 +82,7 @@ class Topic:
     unknown: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def queues(self) -> Iterator[MessageQueue]:
-        """Queues that consumers see, in the brokers' order.
+        """Yield queues that consumers see, in the brokers' order.
 
         Examples
         --------
@@ -332,5 +332,5 @@ class Snapshot:
     unknown: Mapping[str, str] = field(default_factory=dict)
 
     def topic(self, name: str) -> Topic | None:
-        """The topic of that name, None where the snapshot does not have it."""
+        """Return the topic of that name, None where the snapshot does not have it."""
         return next((topic for topic in self.topics if topic.name == name), None)

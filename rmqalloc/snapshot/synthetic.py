@@ -32,6 +32,7 @@ from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError
+from rmqalloc.fleet.columns import list_positions, offsets_of
 from rmqalloc.snapshot.directory import replaced_result
 
 FLEET_SCHEMA = pa.schema(
@@ -92,7 +93,7 @@ def write_fleet(path: str | os.PathLike[str], n_units: int = 1_000_000, seed: in
 
 
 def _lengths(n_rows: int, length: int) -> Iterator[int]:
-    """Lengths of the pieces that ``n_rows`` are cut into."""
+    """Yield lengths of the pieces that ``n_rows`` are cut into."""
     return chain(repeat(length, n_rows // length), [n_rows % length] if n_rows % length else [])
 
 
@@ -107,7 +108,7 @@ def _cut(blocks: Iterator[pa.RecordBatch], lengths: Iterable[int]) -> Iterator[p
 
 
 def _blocks(n_units: int, seed: int) -> Iterator[pa.RecordBatch]:
-    """Endless blocks of units; a block holds whole groups."""
+    """Yield endless blocks of units; a block holds whole groups."""
     n_topics = max(_MAX_TOPICS, n_units // _UNITS_PER_TOPIC)
     topics, brokers = _topics(n_topics, default_rng([seed, n_units, 0]))
     block = 0
@@ -117,7 +118,7 @@ def _blocks(n_units: int, seed: int) -> Iterator[pa.RecordBatch]:
         group = np.repeat(np.arange(_GROUPS_PER_BLOCK), topics_of_group)
         # Squaring a uniform number reads the r-th topic in proportion to r ** -0.5; a group reads on from there.
         first_topic = (n_topics * rng.random(_GROUPS_PER_BLOCK) ** 2).astype(np.int64)
-        topic = pa.array((first_topic[group] + _positions(topics_of_group)) % n_topics)
+        topic = pa.array((first_topic[group] + list_positions(offsets_of(topics_of_group))) % n_topics)
         clients = _client_ids(_power_law(rng, _GROUPS_PER_BLOCK, a=1.9, s=2, greatest=_MAX_CLIENTS), rng)
         groups = _group_names(block * _GROUPS_PER_BLOCK)
         rows = pa.array(group)
@@ -127,58 +128,50 @@ def _blocks(n_units: int, seed: int) -> Iterator[pa.RecordBatch]:
 
 
 def _power_law(rng: Generator, size: int, a: float, s: float, greatest: int) -> NDArray[np.int64]:
-    """Whole numbers from 1 with ``P(N >= k) = ((k + s) / (1 + s)) ** -a``, none above ``greatest``."""
+    """Return whole numbers from 1 with ``P(N >= k) = ((k + s) / (1 + s)) ** -a``, none above ``greatest``."""
     numbers = (1 + s) * (1.0 - rng.random(size)) ** (-1 / a) - s
     return np.minimum(numbers, greatest).astype(np.int64)
 
 
-def _positions(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """0, 1, 2, ... within every list of the given lengths, laid end to end."""
-    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-
-
 def _topics(n_topics: int, rng: Generator) -> tuple[pa.Array, pa.Array]:
-    """Names of all topics, and the brokers of each."""
+    """Return names of all topics, and the brokers of each."""
     number = np.arange(n_topics)
     names = _join([_words(_SERVICES, number), _words(_EVENTS, number // len(_SERVICES)), number], "_")
     n_brokers = _power_law(rng, n_topics, a=2.0, s=0, greatest=_MAX_BROKERS)
     cluster = np.repeat(number % _N_CLUSTERS, n_brokers)
     # A topic's brokers are a run round its cluster from anywhere, so they do not come sorted.
-    broker = (np.repeat(rng.integers(_MAX_BROKERS, size=n_topics), n_brokers) + _positions(n_brokers)) % _MAX_BROKERS
+    broker = (
+        np.repeat(rng.integers(_MAX_BROKERS, size=n_topics), n_brokers) + list_positions(offsets_of(n_brokers))
+    ) % _MAX_BROKERS
     broker_names = _join([_words(("broker",), cluster), cluster, broker], "-")
     read_queue_nums = np.repeat(rng.choice(READ_QUEUE_NUMS, size=n_topics, p=READ_QUEUE_PROBABILITIES), n_brokers)
     entries = pa.StructArray.from_arrays(
         [broker_names, pa.array(read_queue_nums.astype(np.int32))], names=["broker_name", "read_queue_nums"]
     )
-    return names, pa.ListArray.from_arrays(_offsets(n_brokers), entries)
+    return names, pa.ListArray.from_arrays(pa.array(offsets_of(n_brokers).astype(np.int32)), entries)
 
 
 def _client_ids(n_clients: NDArray[np.int64], rng: Generator) -> pa.Array:
-    """A list of that many client ids for every group, ``10.x.y.z@pid#nanos``."""
+    """Return a list of that many client ids for every group, ``10.x.y.z@pid#nanos``."""
     n = int(n_clients.sum())
     address = [rng.integers(256, size=n), rng.integers(256, size=n), rng.integers(1, 255, size=n)]
     host = _join([np.full(n, 10), *address], ".")
     process = _join([rng.integers(1, 65_536, size=n), rng.integers(10**13, 10**16, size=n)], "#")
-    return pa.ListArray.from_arrays(_offsets(n_clients), _join([host, process], "@"))
+    return pa.ListArray.from_arrays(pa.array(offsets_of(n_clients).astype(np.int32)), _join([host, process], "@"))
 
 
 def _group_names(first: int) -> pa.Array:
-    """Consumer groups of the block that begins with group ``first``."""
+    """Return consumer groups of the block that begins with group ``first``."""
     number = np.arange(first, first + _GROUPS_PER_BLOCK)
     return _join([_words(("GID",), number), _words(_SERVICES, number), number], "_")
 
 
 def _words(words: tuple[str, ...], number: NDArray[np.int64]) -> pa.Array:
-    """One of the words for every number, in turn."""
+    """Return one of the words for every number, in turn."""
     return pa.array(words).take(pa.array(number % len(words)))
 
 
 def _join(parts: list[NDArray[np.int64] | pa.Array], separator: str) -> pa.Array:
-    """Strings made of the parts, element by element."""
+    """Return strings made of the parts, element by element."""
     texts = [pa.array(part).cast(pa.string()) if isinstance(part, np.ndarray) else part for part in parts]
     return pc.binary_join_element_wise(*texts, separator)
-
-
-def _offsets(lengths: NDArray[np.int64]) -> pa.Array:
-    """Arrow list offsets of lists of the given lengths."""
-    return pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))

@@ -11,7 +11,7 @@ _PREFIXES = (
 
 
 def is_system_topic(name: str) -> bool:
-    """Whether RocketMQ made a topic for itself, by its name.
+    """Return whether RocketMQ made a topic for itself, by its name.
 
     Examples
     --------

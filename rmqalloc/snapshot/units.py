@@ -9,12 +9,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc.remoting.bodies import RETRY_PREFIX as RETRY_PREFIX
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.snapshot.snapshot import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.text import named
-
-RETRY_PREFIX = "%RETRY%"
-"""What the name of a group's retry topic begins with."""
 
 _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
 _TEXTS = pa.list_(pa.string())
@@ -23,22 +21,14 @@ _INT32_MAX = 2**31 - 1
 
 
 class Units(NamedTuple):
-    """What can be planned of a snapshot.
+    """What can be planned of a snapshot."""
 
-    Attributes
-    ----------
-    batch : pyarrow.RecordBatch
-        See `units_of`.
-    warnings : tuple of str
-        What is left out, and why.
-    """
-
-    batch: pa.RecordBatch
-    warnings: tuple[str, ...]
+    batch: pa.RecordBatch  # see `units_of`
+    warnings: tuple[str, ...]  # what is left out, and why
 
 
 def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL) -> pa.RecordBatch:
-    """The rows that `rmqalloc.evaluation.plan_batch` reads, in the order of the snapshot.
+    """Return the rows that `rmqalloc.evaluation.plan_batch` reads, in the order of the snapshot.
 
     Examples
     --------
@@ -65,7 +55,7 @@ def unit_pairs(
     with_retry: bool = False,
     with_shared: bool = False,
 ) -> tuple[list[tuple[Group, Topic]], tuple[str, ...]]:
-    """The groups and topics that are the rows of `units_of`, and what is left out."""
+    """Return the groups and topics that are the rows of `units_of`, and what is left out."""
     routes = by_name(snapshot.topics, "topics")
     mine = chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
     reading = _Reading(routes, with_retry, with_shared)
@@ -89,7 +79,7 @@ class _Reading:
         self._left_out: dict[str, list[str]] = {}
 
     def topics_of(self, group: Group) -> list[Topic]:
-        """Topics of a group; those without a route have no brokers."""
+        """Return topics of a group; those without a route have no brokers."""
         names = dict.fromkeys(group.subscriptions)
         topics = [self._routes.get(name, Topic(name)) for name in names]
         retry = RETRY_PREFIX + group.name
@@ -101,7 +91,7 @@ class _Reading:
         return topics
 
     def is_planned(self, group: Group) -> bool:
-        """Whether the group's queues have one owner each, or readers, where these are wanted."""
+        """Return whether the group's queues have one owner each, or readers, where these are wanted."""
         is_pop = group.server_assignment == "POP" and not group.is_ordered
         if self._with_shared and (group.message_model != "CLUSTERING" or group.is_shared or is_pop):
             return True
@@ -126,7 +116,7 @@ class _Reading:
         return False
 
     def is_readable(self, group: Group, topic: Topic) -> bool:
-        """Whether consumers see queues of the topic."""
+        """Return whether consumers see queues of the topic."""
         if any(broker.is_readable and broker.read_queue_nums for broker in topic.brokers):
             return True
         self._tell("subscriptions to topics without a readable route", f"{group.name} to {topic.name}")
@@ -136,18 +126,18 @@ class _Reading:
         self._left_out.setdefault(f"left out: {what}", []).append(name)
 
     def warnings(self) -> Iterator[str]:
-        """A line for every reason."""
+        """Yield a line for every reason."""
         for reason, names in self._left_out.items():
             yield f"{reason}: {named(names)}"
 
 
 def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
-    """Machine rooms of all brokers of some topics."""
+    """Return the machine rooms of all brokers of some topics."""
     return {broker.broker_name: broker.machine_room for topic in topics for broker in topic.brokers}
 
 
 def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
-    """A row for every group and topic; see `units_of`."""
+    """Return a row for every group and topic; see `units_of`."""
     groups, topics = [group for group, _ in pairs], [topic for _, topic in pairs]
     readable = [[broker for broker in topic.brokers if broker.perm & PERM_READ] for topic in topics]
     clients = [group.clients for group in groups]
@@ -170,7 +160,7 @@ def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
 
 
 def _rule(group: Group) -> tuple[str, int | None, str | None]:
-    """Name, virtual nodes and other parameters (JSON) of a group's strategy."""
+    """Return the name, virtual nodes and other parameters (JSON) of a group's strategy."""
     name, params = group.strategy or "", dict(group.strategy_params)
     if isinstance(params.get("inner"), str):
         name = f"{name}-{params.pop('inner')}"

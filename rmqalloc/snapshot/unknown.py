@@ -37,24 +37,13 @@ _HIDES: dict[str, tuple[str, ...]] = {
 
 
 class NotKnown(NamedTuple):
-    """A fact that is not known, or known only in part.
+    """A fact that is not known, or known only in part."""
 
-    Attributes
-    ----------
-    kind : str
-        One of `KINDS`.
-    subject : str
-        The consumer group, for routes the topic, for brokers the broker; empty where any may be there that is not.
-    reason : str
-        Why it is not known.
-    is_scope : bool
-        Whether it only says what was given: that there may be more of which nothing here depends.
-    """
-
-    kind: str
+    kind: str  # one of `KINDS`
+    # the consumer group, for routes the topic, for brokers the broker; empty where any may be there that is not
     subject: str
-    reason: str
-    is_scope: bool = False
+    reason: str  # why it is not known
+    is_scope: bool = False  # whether it only says what was given: that there may be more of which nothing here depends
 
 
 class Unknowns:
@@ -106,35 +95,35 @@ class Unknowns:
         self._keep(dict.fromkeys(_HIDES.get(name, ()), reason), subject)
 
     def __iter__(self) -> Iterator[NotKnown]:
-        """All of it: what the snapshot says of itself after what failed."""
+        """Yield all of it: what the snapshot says of itself after what failed."""
         yield from (NotKnown(kind, subject, reason) for (kind, subject), reason in self._reasons.items())
 
     def why(self, kind: str, subject: str) -> str | None:
-        """Why a fact of a group, topic or broker is not known, or not whole; None if it is."""
+        """Return why a fact of a group, topic or broker is not known, or not whole; None if it is."""
         return self._reasons.get((kind, subject)) or self.anything
 
     def why_more(self, kind: str) -> str | None:
-        """Why there may be groups (``subscriptions``) or topics (``routes``) that the snapshot does not have."""
+        """Return why there may be groups (``subscriptions``) or topics (``routes``) that the snapshot does not have."""
         return self._reasons.get((kind, _ALL)) or self.anything
 
     def scope(self) -> Iterator[NotKnown]:
-        """What of the cluster the snapshot leaves out, as it says itself."""
+        """Yield what of the cluster the snapshot leaves out, as it says itself."""
         yield from (NotKnown(kind, _ALL, reason, True) for kind, reason in self._scope.items())
 
     def hides_group(self, name: str) -> bool:
-        """Whether a group that the snapshot does not have may be there all the same."""
+        """Return whether a group that the snapshot does not have may be there all the same."""
         return bool(self.why_more("subscriptions") or self.why("clients", name))
 
     def hides_clients(self, group: str) -> bool:
-        """Whether a group may have more clients."""
+        """Return whether a group may have more clients."""
         return self.why("clients", group) is not None
 
     def hides_topic(self, name: str) -> bool:
-        """Whether there may be such a topic, or more brokers of it, though the snapshot does not have it."""
+        """Return whether there may be such a topic, or more brokers of it, though the snapshot does not have it."""
         return bool(self.why("routes", name) or (name not in self._topics and self.why_more("routes")))
 
     def silent_clients(self, group: str) -> tuple[str, ...]:
-        """Client ids of a group that were asked what they own and did not answer."""
+        """Return the client ids of a group that were asked what they own and did not answer."""
         return tuple(self._silent.get(group, ()))
 
     # --- The requests themselves ---
@@ -152,7 +141,7 @@ class Unknowns:
         return [*stated, *(text for key in dict.fromkeys(_keys(group, topics)) for text in found.get(key, ()))]
 
     def _touched(self, error: SourceError) -> tuple[str, str]:
-        """What a request is about: a topic, a group, a broker, or everything."""
+        """Return what a request is about: a topic, a group, a broker, or everything."""
         if error.request.startswith(_OF_ROUTE):
             return "topic", error.request.removeprefix(_OF_ROUTE)
         if asked := _OF_GROUP.fullmatch(error.request):

@@ -97,7 +97,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """As `sync_folder`, for what has taken its place already: an error says that it has."""
+    """Do as `sync_folder` for content that is already in place, and say so in an error."""
     try:
         sync_folder(folder)
     except OSError as error:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from rmqalloc.errors import Error
+from rmqalloc.store._disk import FOLDER
 
 try:
     import fcntl
@@ -17,8 +18,6 @@ except ModuleNotFoundError:  # not on Windows
 
 LOCK_SECONDS = 30.0
 """Seconds to wait for another writer; what a lock guards takes far less than one."""
-
-_FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 class LockedError(Error, OSError):
@@ -54,7 +53,7 @@ def locked(folder: str | os.PathLike[str], seconds: float = LOCK_SECONDS) -> Ite
         yield
         return
     try:
-        descriptor = os.open(folder, _FOLDER)
+        descriptor = os.open(folder, FOLDER)
     except PermissionError:
         yield
         return
@@ -72,7 +71,7 @@ def locked(folder: str | os.PathLike[str], seconds: float = LOCK_SECONDS) -> Ite
 
 
 def has_locks() -> bool:
-    """Whether the system has locks; a file system may still have none."""
+    """Return whether the system has locks; a file system may still have none."""
     return fcntl is not None
 
 

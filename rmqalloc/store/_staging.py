@@ -53,19 +53,19 @@ def sweep(path: str | os.PathLike[str]) -> None:
 
 
 def stem_of(name: str) -> str:
-    """What our names beside it begin with, after a dot: the name itself unless it is long."""
+    """Return what our names beside it begin with, after a dot: the name itself unless it is long."""
     data = os.fsencode(name)
     return name if len(data) <= _LONGEST_STEM else hashlib.sha256(data).hexdigest()[:32]
 
 
 def new_name(target: Path, suffix: str = "new") -> Path:
-    """A name beside the target that cannot be guessed."""
+    """Return a name beside the target that cannot be guessed."""
     return target.with_name(f".{stem_of(target.name)}.{secrets.token_hex(8)}.{suffix}")
 
 
 @contextmanager
 def staged_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """A locked file beside the target, with no more permissions than the target has; removed unless it was renamed."""
+    """Make a locked file beside the target, with no more permissions than the target has; remove it unless it was renamed."""
     mode = _mode_of(target, 0o666)
     for _ in range(_MOST_NAMES):
         new = new_name(target)
@@ -82,7 +82,7 @@ def staged_file(target: Path) -> Iterator[tuple[Path, BinaryIO]]:
 
 @contextmanager
 def staged_directory(target: Path) -> Iterator[tuple[Path, int]]:
-    """As `staged_file`, with its lock's descriptor, or -1; what stands under its name in the end is removed."""
+    """Make a directory as `staged_file` does a file, with its lock's descriptor or -1; remove what has its name in the end."""
     mode = _mode_of(target, 0o777) | stat.S_IRWXU
     for _ in range(_MOST_NAMES):
         new = new_name(target)
@@ -110,7 +110,7 @@ def remove_tree(path: Path) -> None:
 
 
 def _mode_of(target: Path, default: int) -> int:
-    """Permissions to make a file with that replaces the target."""
+    """Return permissions to make a file with that replaces the target."""
     with suppress(OSError):
         return stat.S_IMODE(target.stat().st_mode) & 0o777
     return default

@@ -187,7 +187,7 @@ def replaced_directory(path: StrPath, check: Callable[[Path], object] | None = N
 
 
 def _followed(path: StrPath) -> Path:
-    """Where a path leads; for a link to an open file that link, for its file may have lost its name or be longer."""
+    """Return where a path leads; for a link to an open file that link, for its file may have lost its name or be longer."""
     at = os.fspath(path)
     if at.endswith(os.sep):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), at)
@@ -200,13 +200,13 @@ def _followed(path: StrPath) -> Path:
 
 
 def _is_written_in_place(target: Path) -> bool:
-    """Whether it is a device, a pipe or an open file; a directory counts too, and opening it says what is wrong."""
+    """Return whether it is a device, a pipe or an open file; a directory counts too, and opening it says what is wrong."""
     there = _stat(target)
     return os.fspath(target).startswith(_OPEN_FILES) or (there is not None and not stat.S_ISREG(there.st_mode))
 
 
 def _opened(target: Path) -> int:
-    """A descriptor to write to; our own open files go on where they are, so that nothing in them is overwritten."""
+    """Return a descriptor to write to; our own open files go on where they are, so that nothing in them is overwritten."""
     if os.fspath(target.parent) in (f"/proc/{os.getpid()}/fd", "/dev/fd") and target.name.isdigit():
         return os.dup(int(target.name))
     return os.open(target, os.O_WRONLY | CLOEXEC)
@@ -220,7 +220,7 @@ def _stat(path: Path) -> os.stat_result | None:
 
 
 def _check_writable(target: Path) -> None:
-    """Only the folder has to be writable, yet whoever made a file read-only means it."""
+    """Refuse a read-only file, although only its folder has to be writable."""
     if os.path.lexists(target) and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fspath(target))
 
@@ -267,7 +267,7 @@ def _is_linked(new: Path, target: Path) -> bool:
 
 
 def _is_moved(new: Path, target: Path) -> bool:
-    """As `_is_linked`, where a file has one name only."""
+    """Do as `_is_linked`, where a file has one name only."""
     try:
         if move(new, target):
             return True
@@ -324,7 +324,7 @@ def _swap(new: Path, target: Path, check: Callable[[Path], object]) -> None:
 
 @contextmanager
 def _named(path: StrPath) -> Iterator[None]:
-    """Errors name the path that was asked for: the name of a file of ours would mean nothing to anybody."""
+    """Name the path that was asked for in errors, not the staged file, whose name would mean nothing to the caller."""
     try:
         yield
     except LockedError:

@@ -36,11 +36,11 @@ class Even(ExclusiveStrategy):
     _takes_empty = True
 
     def _owners_by_count(self, queue_offsets: Offsets, n_clients: Index, out: Owners) -> None:
-        """Owners by the kernel."""
+        """Write the owners by the kernel."""
         self._kernel(queue_offsets, n_clients, out)
 
     def _repair(self, fleet: Fleet, out: Owners) -> None:
-        """Leave the shares of repeated and empty client ids to nobody: their second slots ask under the first one's name."""
+        """Mark as unowned the shares of repeated and empty ids: a second holder of an id looks up the position of the first."""
         if not fleet.is_regular:
             odd = fleet.irregular
             first, places = odd.vacant
@@ -64,7 +64,7 @@ class Even(ExclusiveStrategy):
 
 
 def _made(kernel: Kernel, n_queues: int, n_clients: int) -> Owners:
-    """Owners of one group without repeats."""
+    """Return the owners of one group without repeats."""
     owners = np.empty(n_queues, np.int32)
     kernel(np.array([0, n_queues], np.int64), np.array([n_clients], np.int32), owners)
     return owners
@@ -75,7 +75,7 @@ _kept = lru_cache(maxsize=1024)(_made)
 
 
 def _in_blocks(arithmetic: Arithmetic, queue: Any, n_queues: Any, n_clients: Any) -> Any:
-    """Position of the client whose block a queue is in.
+    """Return the position of the client whose block a queue is in.
 
     The first clients have blocks of ``size + 1``. Counted in those a queue comes to a greater position than counted in the
     blocks behind them as long as it is in front, and to a lesser one from there on.
@@ -86,7 +86,7 @@ def _in_blocks(arithmetic: Arithmetic, queue: Any, n_queues: Any, n_clients: Any
 
 
 def _in_circles(arithmetic: Arithmetic, queue: Any, n_queues: Any, n_clients: Any) -> Any:
-    """Position of the client that a queue is dealt to."""
+    """Return the client position of a queue: ``queue mod n_clients``."""
     return queue % n_clients
 
 
@@ -110,13 +110,13 @@ class Averagely(Even):
     _vacate = staticmethod(split.vacate_contiguous)
 
     def get_name(self) -> str:
-        """Java's ``getName()`` text: ``AVG``."""
+        """Return Java's ``getName()`` text: ``AVG``."""
         return "AVG"
 
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
     ) -> list[Queue]:
-        """Queues of one client; see `Strategy.allocate`."""
+        """Return queues of one client; see `Strategy.allocate`."""
         if type(mq_all) is list:  # which another thread may change between two looks, as the other
             mq_all = tuple(mq_all)
         if type(cid_all) is list:
@@ -129,7 +129,7 @@ class Averagely(Even):
         return list(mq_all[start : start + size + (position < extra)])
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Blocks of equal size, the first few one longer."""
+        """Return blocks of equal size, the first few one longer."""
         n, m, reasons = len(queues), len(client_ids), Reasons()
         size, extra = divmod(n, m)
         client = _in_blocks(INTEGERS, position, n, m)
@@ -166,20 +166,20 @@ class AveragelyByCircle(Even):
     _vacate = staticmethod(split.vacate_circular)
 
     def get_name(self) -> str:
-        """Java's ``getName()`` text: ``AVG_BY_CIRCLE``."""
+        """Return Java's ``getName()`` text: ``AVG_BY_CIRCLE``."""
         return "AVG_BY_CIRCLE"
 
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
     ) -> list[Queue]:
-        """Queues of one client; see `Strategy.allocate`."""
+        """Return queues of one client; see `Strategy.allocate`."""
         if type(cid_all) is list:  # which another thread may change between two looks; at the queues there is one
             cid_all = tuple(cid_all)
         position = position_of(current_cid, mq_all, cid_all)
         return list(mq_all[position :: len(cid_all)]) if position >= 0 else []
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The queue's place modulo the number of clients.
+        """Return the queue's place modulo the number of clients.
 
         Examples
         --------

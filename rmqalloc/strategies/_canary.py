@@ -15,7 +15,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, lengths_of, list_positions, offsets_of, repeats_of
 from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.globs import glob
-from rmqalloc.model import joined, queue_fields
+from rmqalloc.model import java_name, joined, queue_fields
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
@@ -71,7 +71,7 @@ class Canary(ExclusiveOver[Inner]):
         return f"CANARY/1-{self.inner.get_name()}"
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Which clients the queue is for, and the reasons of the inner strategy."""
+        """Return which clients the queue is for, and the reasons of the inner strategy."""
         shares, topic = self._shares(queues[0].topic, queues, client_ids), queues[0].topic
         mine = next(share for share in shares if position in share.queues)
         n_canary = sum(map(self._matches, client_ids))
@@ -93,17 +93,16 @@ class Canary(ExclusiveOver[Inner]):
         return Reasons([text, *inner.steps], facts)
 
     def _n_first(self, n_queues: Any) -> Any:
-        """How many queues of a broker the canary clients get."""
+        """Return how many queues of a broker the canary clients get."""
         return (self.points * n_queues + POINTS - 1) // POINTS
 
     def _shares(self, topic: str, queues: Sequence[Any], client_ids: Sequence[str]) -> list[Share]:
         canary = [i for i, client_id in enumerate(client_ids) if self._matches(joined(client_id))]
         if len(canary) in (0, len(client_ids)):
             return [Share(range(len(queues)), range(len(client_ids)))]
-        names = (queue_fields(queue)[1] for queue in queues)
         # By a dict: an array of text would take a name for another that goes on with NULs.
         known: dict[str, int] = {}
-        spelled = ("null" if name is None else joined(name) for name in names)
+        spelled = (java_name(queue_fields(queue)[1]) for queue in queues)
         codes = np.array([known.setdefault(name, len(known)) for name in spelled], np.int64)
         n_first = 0 if topic.startswith(RETRY) else self._n_first(np.bincount(codes)[codes])
         is_first = repeats_of(codes) < n_first
@@ -127,7 +126,7 @@ class Canary(ExclusiveOver[Inner]):
         kind = np.repeat(np.arange(3), [one.size for one in units])
         client_lists = clients.rearranged(slots, slot_offsets)
         if fleet.is_regular:
-            client_lists.__dict__["_irregular"] = np.zeros(3 * n_c, np.uint8)  # as the lazy property would find
+            client_lists.__dict__["irregular"] = np.zeros(3 * n_c, np.uint8)  # as the lazy property would find
         parts = replace(
             fleet,
             consumer_groups=fleet.consumer_groups.take_unchecked(unit),
@@ -143,12 +142,12 @@ class Canary(ExclusiveOver[Inner]):
         return Parts(parts, unit, queue_places, clients.first[slots])
 
     def _canary_slots(self, clients: ClientLists) -> Mask:
-        """Client slots whose ids match; every id is looked at once."""
+        """Return the client slots whose ids match; every id is looked at once."""
         codes, ids = distinct_strings(clients.client_ids)
         return np.fromiter(map(self._matches, ids.to_list()), bool, len(ids))[codes]
 
     def _first_queues(self, fleet: Fleet) -> Mask:
-        """Queues of the lists that canary clients get, where a list of clients has both kinds."""
+        """Return queues of the lists that canary clients get, where a list of clients has both kinds."""
         lists = fleet.queue_lists
         list_ = np.repeat(np.arange(lists.offsets.size - 1), lengths_of(lists.offsets))
         keys = list_ * np.int64(len(fleet.brokers)) + lists.route_broker[lists.queue_route]
@@ -173,13 +172,13 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 def _counts(mask: Mask, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How many elements of each list are marked."""
+    """Return how many elements of each list are marked."""
     before = offsets_of(mask)
     return before[offsets[1:]] - before[offsets[:-1]]
 
 
 def _thrice(mask: Mask, offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Places of the elements of all lists, of those that are marked, and of the others; and where these lists begin."""
+    """Return places of the elements of all lists, of those that are marked, and of the others; and where these lists begin."""
     marked = _counts(mask, offsets)
     lengths = np.concatenate([lengths_of(offsets), marked, lengths_of(offsets) - marked])
     return np.concatenate([np.arange(mask.size), np.flatnonzero(mask), np.flatnonzero(~mask)]), offsets_of(lengths)

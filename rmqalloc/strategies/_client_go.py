@@ -15,14 +15,15 @@ import numpy as np
 from rmqalloc._engine import crc32, split
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import list_positions, offsets_of, ranges
+from rmqalloc.fleet.columns import list_positions, offsets_of
 from rmqalloc.model import queue_fields
 from rmqalloc.strategies._machine_room import MachineRoom, of_queues
-from rmqalloc.strategies._parallel import in_threads
+from rmqalloc.strategies._parallel import equal_parts, in_threads
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners, Strategy, as_of_now
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash, Ring
-from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob
+from rmqalloc.strategies.hashing import STEP, Hashes, Pieces
+from rmqalloc.strategies.owner_vectors import rename_holders
 
 # Points per client that one call of the kernel makes, and the rows of its scratch.
 _NODES, _LENGTHS = 1 << 12, 65
@@ -94,7 +95,7 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
         self.has_shared_points = False
 
     def with_virtual_nodes(self, virtual_nodes: int) -> GoConsistentHash:
-        """The same with another number of points per client.
+        """Return the same with another number of points per client.
 
         Examples
         --------
@@ -118,20 +119,11 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
         for unit in range(fleet.n_units) if self.virtual_nodes == 0 else ():
             reasons.setdefault(unit, _NO_POINTS)
 
-    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        if fleet.is_sparse:
-            fleet = fleet.own_lists()
-        empty = fleet.empty_units
-        out[ranges(fleet.queue_offsets[empty], fleet.n_queues[empty])] = -1
-        units = np.delete(np.arange(fleet.n_units), empty) if empty.size else None
-        if units is None or units.size:
-            points, hashes = _points(fleet, self.virtual_nodes, threads), _queue_hashes(fleet, threads)
-            # RocketMQ's ring looks for a point at or after a hash; the one after it is at or after the next number.
-            np.add(hashes, np.uint32(1), out=hashes)
-            RingJob(fleet, Pieces.of(fleet, units), self.virtual_nodes, points, hashes, out).run(threads)
-        if not fleet.is_regular:
-            odd = fleet.irregular
-            split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, odd.holder, out)
+    def _ready_made(self, fleet: Fleet, pieces: Pieces, threads: int) -> tuple[Hashes, Hashes]:
+        hashes = _queue_hashes(fleet, threads)
+        # RocketMQ's ring looks for a point at or after a hash; the one after it is at or after the next number.
+        np.add(hashes, np.uint32(1), out=hashes)
+        return _points(fleet, self.virtual_nodes, threads), hashes
 
 
 class GoMachineRoom(_GoFunction, MachineRoom):
@@ -153,7 +145,7 @@ class GoMachineRoom(_GoFunction, MachineRoom):
     -----
     ``AllocateByMachineRoom`` of ``github.com/apache/rocketmq-client-go/v2/consumer``: it counts the queues of the rooms and
     then takes the blocks from the list of all queues, whatever their room. Where other rooms come first in that list, queues
-    of its own are left to nobody. A broker's room is what stands before its only ``@``.
+    of its own are left unowned. A broker's room is what stands before its only ``@``.
 
     Examples
     --------
@@ -173,7 +165,7 @@ class GoMachineRoom(_GoFunction, MachineRoom):
             )
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Equal blocks of all queues, the rest from the rooms' queues."""
+        """Return equal blocks of all queues, the rest from the rooms' queues."""
         reasons, rooms = Reasons(), ", ".join(sorted(self.machine_rooms or ()))
         kept = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)]
         size, over = divmod(len(kept), len(client_ids))
@@ -211,13 +203,11 @@ class GoMachineRoom(_GoFunction, MachineRoom):
         in_block = places < np.repeat(in_blocks, counts)
         out.fill(-1)
         out[np.where(in_block, np.repeat(fleet.queue_offsets[:-1], counts) + places, kept)] = owners
-        if not fleet.is_regular:
-            odd = fleet.irregular
-            split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, odd.sole_holder, out)
+        rename_holders(fleet, out, sole=True)
 
 
 def _points(fleet: Fleet, virtual_nodes: int, threads: int) -> Hashes:
-    """Points of all client slots of the lists of a fleet."""
+    """Return points of all client slots of the lists of a fleet."""
     v, text = virtual_nodes, fleet.client_lists.client_ids.as_java_bytes
     points = np.empty(len(text) * v, np.uint32)
     slots_at_once = max(STEP // v, 1) if v <= _NODES else 1
@@ -231,12 +221,12 @@ def _points(fleet: Fleet, virtual_nodes: int, threads: int) -> Hashes:
                 crc32.points(text.values, text.offsets, slot, slot + n_slots, node, scratch, part)
                 yield
 
-    in_threads(some, _even(len(text), threads))
+    in_threads(some, equal_parts(len(text), threads))
     return points
 
 
 def _queue_hashes(fleet: Fleet, threads: int) -> Hashes:
-    """Hashes of all queues of the lists of a fleet."""
+    """Return hashes of all queues of the lists of a fleet."""
     lists, topics, brokers = fleet.queue_lists, fleet.topics.as_java_bytes, fleet.brokers.as_java_bytes
     hashes = np.empty(lists.queue_ids.size, np.uint32)
 
@@ -247,10 +237,5 @@ def _queue_hashes(fleet: Fleet, threads: int) -> Hashes:
             lists.route_broker[first:last], lists.route_offsets[first : last + 1], lists.queue_ids, hashes[begin:end],
         )  # fmt: skip
 
-    in_threads(some, _even(lists.route_topic.size, threads))
+    in_threads(some, equal_parts(lists.route_topic.size, threads))
     return hashes
-
-
-def _even(n_items: int, threads: int) -> list[int]:
-    """Bounds of as many parts of about the same size as there are threads."""
-    return sorted(set(np.linspace(0, n_items, threads + 1).astype(np.int64).tolist()))

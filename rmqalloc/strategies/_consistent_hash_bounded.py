@@ -6,33 +6,26 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._engine import ring, split
+from rmqalloc._engine import ring
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets, distinct, lengths_of, offsets_of, order_keys, ranges
+from rmqalloc.fleet.columns import Index, Offsets, distinct, lengths_of, list_positions, offsets_of, order_keys, ranges
 from rmqalloc.fleet.fleet import units_alone
-from rmqalloc.fleet.lists import ClientLists, places_of
+from rmqalloc.fleet.lists import places_of
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
-from rmqalloc.strategies.base import ExclusiveStrategy, Owners, fresh_owners
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash
 from rmqalloc.strategies.hashing import BLOCK, LEAST_HASHES, Hashes, md5_queues
+from rmqalloc.strategies.owner_vectors import fresh_owners, rename_holders
 from rmqalloc.strategies.parameters import Parameter, decimal_units
 
 DEFAULT_LOAD_FACTOR = Decimal("1.25")
 MOST_PERCENT = 10**8
-
-
-class BoundedRings(NamedTuple):
-    """The rings of client lists: points in order, each with the first place of its client's id in the list."""
-
-    offsets: Offsets
-    points: Hashes
-    holders: Index
 
 
 class ConsistentHashBounded(ExclusiveStrategy):
@@ -58,9 +51,7 @@ class ConsistentHashBounded(ExclusiveStrategy):
     virtual_nodes: int = DEFAULT_VIRTUAL_NODES
     parameters = (
         Parameter("load_factor", "decimal", "Most queues of a client over the mean"),
-        Parameter(
-            "virtual_nodes", "count", "Ring positions per client", default=DEFAULT_VIRTUAL_NODES, alias="--vnodes"
-        ),
+        ConsistentHash.parameters[0],
     )
 
     def __init__(
@@ -80,11 +71,11 @@ class ConsistentHashBounded(ExclusiveStrategy):
         return "CONSISTENT_HASH_BOUNDED/1"
 
     def with_virtual_nodes(self, virtual_nodes: int) -> ConsistentHashBounded:
-        """The same with another number of points per client."""
+        """Return the same with another number of points per client."""
         return ConsistentHashBounded(self.load_factor, virtual_nodes)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The reasons of the plain ring, the cap, and how far the queue goes beyond its first point."""
+        """Return the reasons of the plain ring, the cap, and how far the queue goes beyond its first point."""
         reasons = self._plain.explain(queues, client_ids, position)
         points = self._plain._points_of(client_ids)
         if not points:
@@ -131,27 +122,23 @@ class ConsistentHashBounded(ExclusiveStrategy):
         in_threads(some, even_cuts(cost, threads, LEAST_HASHES))
 
     def _block(self, fleet: Fleet) -> Owners:
-        """Owners of a fleet whose points and hashes are worked out at once."""
+        """Return owners of a fleet whose points and hashes are worked out at once."""
         owners, lists = fresh_owners(fleet), fleet.client_lists
         hashes = np.empty(fleet.queue_lists.queue_ids.size, np.uint32)
         md5_queues(fleet, 0, hashes.size, hashes)
         rings = self._rings(fleet)
-        distinct = np.bincount(
-            np.repeat(np.arange(lists.offsets.size - 1), lengths_of(lists.offsets))[_is_first(lists)]
-        )
-        most = int(lengths_of(rings.offsets).max())
+        list_ = np.repeat(np.arange(lists.offsets.size - 1), lengths_of(lists.offsets))
+        distinct = np.bincount(list_[lists.first == list_positions(lists.offsets)])
         ring.locate_bounded(
             fleet.queue_offsets, fleet.queue_starts, fleet.unit_client_list,
             _caps(self.percent, fleet.n_queues, distinct[fleet.unit_client_list]), *rings, hashes,
-            np.empty(int(fleet.n_clients.max()), np.int32), np.empty(most, np.int64), owners,
+            np.empty(int(fleet.n_clients.max()), np.int32), np.empty(int(lengths_of(rings[0]).max()), np.int64), owners,
         )  # fmt: skip
-        if not fleet.is_regular:
-            odd = fleet.irregular
-            split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, odd.holder, owners)
+        rename_holders(fleet, owners)
         return owners
 
-    def _rings(self, fleet: Fleet) -> BoundedRings:
-        """The rings of all client lists; of points that collide the one put last stays."""
+    def _rings(self, fleet: Fleet) -> tuple[Offsets, Hashes, Index]:
+        """Return the rings of all client lists, of equal points the last one put, and each point's holder."""
         lists, v = fleet.client_lists, self.virtual_nodes
         points = self._plain._md5_points(fleet)
         offsets = lists.offsets * v
@@ -159,16 +146,11 @@ class ConsistentHashBounded(ExclusiveStrategy):
         points, list_ = points[places], np.repeat(np.arange(offsets.size - 1), lengths_of(offsets))
         stays = np.append((points[1:] != points[:-1]) | (list_[1:] != list_[:-1]), True)
         kept = offsets_of(np.bincount(list_[stays], minlength=offsets.size - 1))
-        return BoundedRings(kept, points[stays], lists.first[places[stays] // v])
-
-
-def _is_first(lists: ClientLists) -> NDArray[Any]:
-    """Slots whose id is not there before, in their list."""
-    return np.flatnonzero(lists.first == ranges(np.zeros(lists.offsets.size - 1, np.int64), lengths_of(lists.offsets)))
+        return kept, points[stays], lists.first[places[stays] // v]
 
 
 def _caps(percent: int, n_queues: NDArray[Any], n_clients: NDArray[Any]) -> Offsets:
-    """Most queues of a client of each unit.
+    """Return the most queues of a client of each unit.
 
     Examples
     --------

@@ -15,13 +15,14 @@ from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.model import queue_fields
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners
+from rmqalloc.strategies.owner_vectors import rename_holders
 from rmqalloc.strategies.parameters import Parameter
 
 NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues are consumed"
 
 
 class MachineRoom(ExclusiveStrategy):
-    """Even blocks of the queues whose broker is named ``room@name`` with a room of the set; other queues are nobody's.
+    """Even blocks of the queues whose broker is named ``room@name`` with a room of the set; other queues are unowned.
 
     What is left over after equal blocks is dealt from the tail, one each from the first client on.
 
@@ -63,11 +64,11 @@ class MachineRoom(ExclusiveStrategy):
             raise ArgumentTypeError(f"machine_rooms must hold strings, got {machine_rooms!r}")
 
     def get_name(self) -> str:
-        """Java's ``getName()`` text: ``MACHINE_ROOM``."""
+        """Return Java's ``getName()`` text: ``MACHINE_ROOM``."""
         return "MACHINE_ROOM"
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Equal blocks of the rooms' queues, the rest from the tail."""
+        """Return equal blocks of the rooms' queues, the rest from the tail."""
         reasons, rooms, broker = Reasons(), ", ".join(sorted(self.machine_rooms or ())), queues[position].broker_name
         room = self._room_of(broker)
         if not self._keeps(broker):
@@ -115,9 +116,7 @@ class MachineRoom(ExclusiveStrategy):
             split.tail_remainder(offsets_of(counts), fleet.n_clients, owners)
         out.fill(-1)
         out[kept] = owners
-        if not fleet.is_regular:
-            odd = fleet.irregular
-            split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, odd.sole_holder, out)
+        rename_holders(fleet, out, sole=True)
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         if self.machine_rooms is not None:
@@ -128,7 +127,7 @@ class MachineRoom(ExclusiveStrategy):
 
 
 def room_of(broker_name: str) -> str | None:
-    """Machine room of a broker named ``room@name``; None for any other number of parts.
+    """Return the machine room of a broker named ``room@name``; None for any other number of parts.
 
     Trailing empty parts do not count, as in Java's ``String.split``.
 
@@ -144,6 +143,6 @@ def room_of(broker_name: str) -> str | None:
 
 
 def of_queues(fleet: Fleet, of_broker: list[bool]) -> NDArray[np.bool_]:
-    """What holds of a broker, for every queue of every unit."""
+    """Return what holds of a broker, for every queue of every unit."""
     lists = fleet.queue_lists
     return np.array(of_broker, bool)[lists.route_broker][lists.queue_route][fleet.queue_places()]

@@ -11,9 +11,9 @@ from rmqalloc.errors import ArgumentError, ArgumentTypeError, RoomsUnknownError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import Index, Offsets, Strings, among, distinct_strings
-from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.fleet.groups import check_client_ids
-from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
+from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, java_text, queue_fields, queue_text
+from rmqalloc.strategies._over import OverParts
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies._room_parts import split_by_room
@@ -21,16 +21,14 @@ from rmqalloc.strategies.base import (
     DecidedBy,
     ExclusiveStrategy,
     Inner,
-    Owners,
     SharingStrategy,
     Strategy,
-    WrappingStrategy,
     as_of_now,
     check_lists,
-    fresh_owners,
+    in_order,
     position_of,
 )
-from rmqalloc.strategies.ordering import sort_client_ids, sort_queues, utf16
+from rmqalloc.strategies.ordering import utf16
 from rmqalloc.strategies.parameters import Parameter
 
 BrokerRoom = Callable[[Any], str | None] | Mapping[str, str]
@@ -39,7 +37,7 @@ _Rooms = dict[str, list[int]]
 IN_ROOMS: DecidedBy = "positions in rooms"
 
 
-class MachineRoomNearby(WrappingStrategy[Inner]):
+class MachineRoomNearby(OverParts[Inner]):
     """Every room's queues are split among its own clients by an inner strategy, those of a room without clients among all.
 
     Parameters
@@ -99,15 +97,15 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         return MachineRoomNearby(inner, self.broker_room, self.client_room)
 
     def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
-        """The same strategy with the machine rooms of brokers and clients by name."""
+        """Return the same strategy with the machine rooms of brokers and clients by name."""
         return MachineRoomNearby(self.inner.with_rooms(broker_room, client_room), broker_room, client_room)
 
     def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
-        """A fleet as units of one machine room each, and the inner strategy."""
+        """Return a fleet as units of one machine room each, and the inner strategy."""
         return split_by_room(self._prepared(fleet)), self.inner
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The queue's machine room, and there the reasons of the inner strategy."""
+        """Return the queue's machine room, and there the reasons of the inner strategy."""
         queue_rooms, client_rooms = self._rooms(queues, client_ids)
         room = next(name for name, places in queue_rooms.items() if position in places)
         mine = queue_rooms[room]
@@ -122,7 +120,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         return Reasons([text, *inner.steps], {**facts, "inner": inner.facts})
 
     def get_name(self) -> str:
-        """Java's ``getName()`` text: ``MACHINE_ROOM_NEARBY-`` and the inner strategy's name."""
+        """Return Java's ``getName()`` text: ``MACHINE_ROOM_NEARBY-`` and the inner strategy's name."""
         return f"MACHINE_ROOM_NEARBY-{self.inner.get_name()}"
 
     @overload
@@ -140,7 +138,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
     ) -> list[Any]:
-        """Queues of one client: its own room's first, then rooms without clients by name; see `Strategy.allocate`."""
+        """Return queues of one client: its own room's first, then rooms without clients by name; see `Strategy.allocate`."""
         mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
@@ -175,11 +173,8 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
     def assign(
         self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
     ) -> Assignment[Any] | SharedAssignment[Any]:
-        """Owners of all queues of one group; what each client gets where the inner strategy shares queues (CONFIG)."""
-        if sort:
-            mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
-        else:
-            mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
+        """Return owners of all queues of one group; what each client gets where the inner strategy shares queues (CONFIG)."""
+        mq_all, cid_all = in_order(mq_all, cid_all, sort)
         check_lists(mq_all, cid_all)
         check_client_ids(cid_all)
         queue_rooms, client_rooms = self._rooms(mq_all, cid_all)
@@ -194,7 +189,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         return Assignment(owners, mq_all, cid_all)
 
     def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[_Rooms, _Rooms]:
-        """Places of the queues and of the clients of every room, in order; all queues are checked before any client."""
+        """Return places of the queues and of the clients of every room, in order; all queues are checked before any client."""
         if self.broker_room is None or self.client_room is None:
             raise RoomsUnknownError("machineRoomResolver is null: give broker_room and client_room")
         queue_rooms: _Rooms = {}
@@ -211,11 +206,8 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
             client_rooms.setdefault(room, []).append(i)
         return queue_rooms, client_rooms
 
-    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        parts = split_by_room(fleet)
-        owners = fresh_owners(parts.fleet)
-        self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
-        out[parts.queue_places] = parts.original(owners)
+    def _parts(self, fleet: Fleet) -> Parts:
+        return split_by_room(fleet)
 
     def _find_missing(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         """Add units of which a broker or a client has no machine room."""
@@ -231,16 +223,10 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         self._find_missing(fleet, reasons)
-        if type(self.inner)._find_errors is not Strategy._find_errors:
-            good = np.flatnonzero(~among(np.arange(fleet.n_units), reasons))
-            parts = split_by_room(units_alone(fleet, good))
-            inner_reasons: dict[int, str] = {}
-            self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
-            for part, reason in sorted(inner_reasons.items()):
-                reasons.setdefault(int(good[parts.unit[part]]), reason)
+        super()._find_errors(fleet, reasons)
 
     def _prepared(self, fleet: Fleet) -> Fleet:
-        """The fleet with the rooms of its routes and slots as this strategy sees them."""
+        """Return the fleet with the rooms of its routes and slots as this strategy sees them."""
         numbers = {name: i for i, name in enumerate(fleet.rooms.to_list())}
         route_room, slot_room = fleet.queue_lists.route_room, fleet.client_lists.slot_room
         if self.broker_room is not None:
@@ -261,21 +247,16 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
 
 
 def _first_missing(room: Index, list_offsets: Offsets, unit_list: Index) -> list[tuple[int, int]]:
-    """Units whose list has an element without a room, each with the place of the first one."""
+    """Return units whose list has an element without a room, each with the place of the first one."""
     places = np.flatnonzero(room < 0)
-    first = dict(
-        zip(
-            reversed((np.searchsorted(list_offsets, places, side="right") - 1).tolist()),
-            reversed(places.tolist()),
-            strict=True,
-        )
-    )
+    lists, at = np.unique(np.searchsorted(list_offsets, places, side="right") - 1, return_index=True)
+    first = dict(zip(lists.tolist(), places[at].tolist(), strict=True))
     units = np.flatnonzero(among(unit_list, first)).tolist()
     return [(unit, first[int(unit_list[unit])]) for unit in units]
 
 
 def _route_rooms(fleet: Fleet, broker_room: BrokerRoom, numbers: dict[str, int]) -> Index:
-    """Room of every route, asked once per distinct broker."""
+    """Return the room of every route, asked once per distinct broker."""
     lists = fleet.queue_lists
     rooms = np.full(max(len(fleet.brokers), 1), -1, np.int32)
     brokers, routes = np.unique(lists.route_broker, return_index=True)
@@ -288,7 +269,7 @@ def _route_rooms(fleet: Fleet, broker_room: BrokerRoom, numbers: dict[str, int])
 
 
 def _slot_rooms(client_ids: Strings, client_room: ClientRoom, numbers: dict[str, int]) -> Index:
-    """Room of every client slot, asked once per distinct id."""
+    """Return the room of every client slot, asked once per distinct id."""
     codes, names = distinct_strings(client_ids)
     rooms = [_number(_ask_client(client_room, name), numbers) for name in names.to_list()]
     return np.array(rooms, np.int32)[codes]
@@ -311,4 +292,4 @@ def _no_queue_room(topic: str | None, broker_name: str | None, queue_id: int) ->
 
 
 def _no_client_room(client_id: str | None) -> str:
-    return f"Machine room is null for consumer id {'null' if client_id is None else client_id}"
+    return f"Machine room is null for consumer id {java_text(client_id)}"

@@ -18,7 +18,7 @@ from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies._room_parts import split_by_room
-from rmqalloc.strategies.base import Inner, Owners, Strategy, fresh_owners
+from rmqalloc.strategies.base import Inner, Owners, Strategy
 
 Mask = NDArray[np.bool_]
 
@@ -31,7 +31,7 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
 
     Notes
     -----
-    ``MACHINE_ROOM_NEARBY`` divides every room without clients anew from the first client on, so the first ones get the extra
+    ``MACHINE_ROOM_NEARBY`` restarts from the first client in every room without clients, so the first ones get the extra
     queue of every such room.
 
     Examples
@@ -59,7 +59,7 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
         return MachineRoomNearbyPooled(inner, self.broker_room, self.client_room)
 
     def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
-        """The same strategy with the machine rooms of brokers and clients by name."""
+        """Return the same strategy with the machine rooms of brokers and clients by name."""
         return MachineRoomNearbyPooled(self.inner.with_rooms(broker_room, client_room), broker_room, client_room)
 
     def get_name(self) -> str:
@@ -67,7 +67,7 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
         return f"MACHINE_ROOM_NEARBY_POOLED/1-{self.inner.get_name()}"
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The queue's machine room and the reasons of the inner strategy, or how many queues the clients have so far."""
+        """Return the queue's machine room and the reasons of the inner strategy, or how many queues the clients have so far."""
         queue_rooms, client_rooms = self._nearby._rooms(queues, client_ids)
         room = next(name for name, places in queue_rooms.items() if position in places)
         if room in client_rooms:
@@ -116,16 +116,14 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
         is_open = np.ones(out.size, bool)
         parts = self._parts(fleet)
         if parts.queue_places.size:
-            owners = fresh_owners(parts.fleet)
-            self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
-            out[parts.queue_places] = parts.original(owners)
+            self._divide(parts, out, threads)
             is_open[parts.queue_places] = False
         lists = fleet.client_lists
         slots = ranges(fleet.slot_starts, fleet.n_clients)
         _pool(fleet.queue_offsets, fleet.client_offsets, is_open, lists.first[slots], lists.empty_id[slots], out)
 
     def _parts(self, fleet: Fleet) -> Parts:
-        """The rooms of every unit that have clients."""
+        """Return the rooms of every unit that have clients."""
         fleet = fleet.own_lists() if fleet.is_sparse else fleet
         every = split_by_room(fleet)
         has_clients = every.fleet.unit_client_list >= fleet.client_lists.offsets.size - 1
@@ -146,7 +144,7 @@ def _pool(
 ) -> None:
     """Give the open queues to the clients with the fewest of the others; of an id that repeats the first place counts.
 
-    Nobody asks as the empty id, so what it gets is nobody's.
+    No client asks as the empty id, so what it gets is unowned.
     """
     unit = np.repeat(np.arange(queue_offsets.size - 1), lengths_of(queue_offsets))
     slots = client_offsets[unit] + owners

@@ -19,7 +19,7 @@ Registry = Mapping[str, type[Strategy]]
 
 
 def registered(name: str, known: Registry) -> str | None:
-    """The name in the registry that a name without another one inside stands for, None if there is none.
+    """Return the name in the registry that a name without another one inside stands for, None if there is none.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def registered(name: str, known: Registry) -> str | None:
 
 
 def _versions(name: str, known: Registry) -> list[str]:
-    """Registered versions of a name that is given without one."""
+    """Return registered versions of a name that is given without one."""
     return [one for one in known if one.startswith(f"{name}/")]
 
 
@@ -42,7 +42,7 @@ def _version(name: str) -> int:
 
 
 def split(name: str, known: Registry) -> tuple[str, str | None]:
-    """The outer name, as it is registered if it is, and the name of the strategy inside, None where none is named.
+    """Return the outer name, as it is registered if it is, and the name of the strategy inside, None where none is named.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def split(name: str, known: Registry) -> tuple[str, str | None]:
 
 
 def chain(name: str, known: Registry) -> Iterator[str]:
-    """Names from the outermost strategy to the innermost one, defaults included, each as it is registered if it is.
+    """Yield names from the outermost strategy to the innermost one, defaults included, each as it is registered if it is.
 
     A strategy that needs another one and has no default ends the chain.
     """
@@ -73,7 +73,7 @@ def chain(name: str, known: Registry) -> Iterator[str]:
 
 
 def divided(outer: type[Strategy], params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Parameters of a strategy whose inner one is named, and parameters of that one."""
+    """Return parameters of a strategy whose inner one is named, and parameters of that one."""
     if "inner" in params:
         raise ArgumentTypeError("the name says which strategy is inside: leave out inner")
     taken = inspect.signature(outer).parameters
@@ -82,7 +82,7 @@ def divided(outer: type[Strategy], params: Mapping[str, Any]) -> tuple[dict[str,
 
 
 def unknown(name: Any, known: Registry) -> ArgumentError:
-    """The error about a name that nothing is registered for.
+    """Return the error about a name that nothing is registered for.
 
     Examples
     --------

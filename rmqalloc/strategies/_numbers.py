@@ -7,18 +7,20 @@ that come and go leave the draws of the others as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import names
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, Strings, offsets_of
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 
 Numbers = NDArray[np.uint64]
 Halves = NDArray[np.uint32]
 Kernel = Callable[[slice], None]
+Width = TypeVar("Width", np.uint32, np.uint64)
 MakeKernel = Callable[[int, int], Kernel]
 
 # Queues of one call of a kernel, and queues that are worth a thread. Ctrl-C is heard of between calls only.
@@ -36,7 +38,7 @@ def _hash_codes(texts: Strings) -> Index:
 
 
 def java_hashes(texts: Strings) -> Numbers:
-    """Java's ``String.hashCode`` of every text, as a signed number of 64 bits read as unsigned.
+    """Return Java's ``String.hashCode`` of every text, as a signed number of 64 bits read as unsigned.
 
     Examples
     --------
@@ -47,7 +49,7 @@ def java_hashes(texts: Strings) -> Numbers:
 
 
 def mix64(numbers: Numbers) -> Numbers:
-    """The finalizer of SplitMix64.
+    """Return the finalizer of SplitMix64.
 
     Examples
     --------
@@ -59,22 +61,10 @@ def mix64(numbers: Numbers) -> Numbers:
     return z ^ z >> np.uint64(31)
 
 
-def queue_numbers(fleet: Fleet, threads: int) -> Numbers:
-    """A number for every queue of the queue lists."""
-    numbers = np.empty(fleet.queue_lists.queue_ids.size, np.uint64)
-    _number_queues(fleet, threads, numbers)
-    return numbers
-
-
-def queue_halves(fleet: Fleet, threads: int) -> Halves:
-    """The upper half of each queue's number. The wide ones are never held: memory is dearer than the sums."""
-    halves = np.empty(fleet.queue_lists.queue_ids.size, np.uint32)
-    _number_queues(fleet, threads, halves)
-    return halves
-
-
-def _number_queues(fleet: Fleet, threads: int, out: Numbers | Halves) -> None:
+def queue_numbers(fleet: Fleet, threads: int, kind: type[Width]) -> NDArray[Width]:
+    """Number every queue of the queue lists, by uint64 or its upper half, uint32, for which the wide ones are never held."""
     lists = fleet.queue_lists
+    out = np.empty(lists.queue_ids.size, kind)
     topics, brokers = _hash_codes(fleet.topics), _hash_codes(fleet.brokers)
 
     def number(start: int, stop: int) -> Iterator[None]:
@@ -90,10 +80,11 @@ def _number_queues(fleet: Fleet, threads: int, out: Numbers | Halves) -> None:
             yield
 
     in_threads(number, even_cuts(lists.route_offsets, threads, LEAST_QUEUES))
+    return out
 
 
 def first_topics(fleet: Fleet) -> Index:
-    """Row in ``fleet.topics`` of the topic of each unit's first queue; of units without queues any."""
+    """Return the row in ``fleet.topics`` of the topic of each unit's first queue; of units without queues any."""
     lists = fleet.queue_lists
     if not lists.route_topic.size:
         return fleet.unit_topic
@@ -102,7 +93,7 @@ def first_topics(fleet: Fleet) -> Index:
 
 
 def topic_hashes(fleet: Fleet) -> Numbers:
-    """The hash of each unit's topic, that of its first queue."""
+    """Return the hash of each unit's topic, that of its first queue."""
     return java_hashes(fleet.topics)[first_topics(fleet)]
 
 
@@ -125,15 +116,10 @@ def by_unit(fleet: Fleet, threads: int, make: MakeKernel, n_clients: Index | Non
 
 
 def own_slots(fleet: Fleet) -> NDArray[np.bool_]:
-    """Which slots of the client lists take part: an id that repeats counts once, where it comes first, an empty one never."""
+    """Return which slots of the client lists take part: the first of each id, and none of an empty id."""
     lists = fleet.client_lists
     own = np.ones(len(lists.client_ids), bool)
     if lists.irregular.any():
         places = np.arange(own.size) - np.repeat(lists.offsets[:-1], np.diff(lists.offsets))
         own = (lists.first == places) & ~lists.empty_id
     return own
-
-
-def vacate(fleet: Fleet, units: Offsets, out: Index) -> None:
-    """Leave the queues of some units to nobody."""
-    out[ranges(fleet.queue_offsets[units], fleet.n_queues[units])] = -1

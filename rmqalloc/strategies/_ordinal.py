@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rmqalloc._engine import names, slots
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, longest_of, utf8_of
-from rmqalloc.strategies._numbers import (
-    Kernel,
-    MakeKernel,
-    Numbers,
-    by_unit,
-    own_slots,
-    queue_numbers,
-    topic_hashes,
-    vacate,
-)
-from rmqalloc.strategies._ordinal_tables import tables
+from rmqalloc.fleet.columns import Index, Offsets, longest_of, offsets_of, utf8_of
+from rmqalloc.strategies._numbers import Kernel, MakeKernel, Numbers, by_unit, own_slots, queue_numbers, topic_hashes
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.strategies.owner_vectors import vacate
 from rmqalloc.strategies.parameters import Parameter
 
 DEFAULT_PATTERN = "-#"
@@ -31,6 +25,12 @@ DEFAULT_PATTERN = "-#"
 
 NO_PART = -2
 """The slot of a client that takes no part, as the kernel takes it."""
+
+
+# Tables: orders of up to six slots, for 1 to 60 queues, that balance every subset of the slots.
+EVEN = 60
+DIGITS = 6
+FILE = "ordinal-tables.txt"
 
 
 class Ordinal(ExclusiveStrategy):
@@ -103,7 +103,7 @@ class Ordinal(ExclusiveStrategy):
             reasons.setdefault(unit, text)
 
     def _taking_part(self, fleet: Fleet) -> Index:
-        """The slot of every entry of the client lists."""
+        """Return the slot of every entry of the client lists."""
         ids = fleet.client_lists.client_ids
         before, _, after = self.pattern.partition("#")
         found = np.empty(len(ids), np.int32)
@@ -113,7 +113,7 @@ class Ordinal(ExclusiveStrategy):
         return found
 
     def _numbered(self, fleet: Fleet) -> tuple[Index, Index]:
-        """How many numbers each client list has, and the number of every entry."""
+        """Return how many numbers each client list has, and the number of every entry."""
         lists = fleet.client_lists
         n_numbers, numbers = np.empty(lists.offsets.size - 1, np.int32), np.empty(len(lists.client_ids), np.int32)
         scratch = np.empty(slots.scratch_size(0, longest_of(lists.offsets)), np.int32)
@@ -129,7 +129,7 @@ class Ordinal(ExclusiveStrategy):
         by_unit(fleet, threads, (self._by_tables if self.tables else self._by_draws)(fleet, seeds, found, threads, out))
 
     def _by_draws(self, fleet: Fleet, seeds: Numbers, found: Index, threads: int, out: Owners) -> MakeKernel:
-        numbers = queue_numbers(fleet, threads)
+        numbers = queue_numbers(fleet, threads, np.uint64)
         starts = fleet.queue_offsets[:-1]
 
         def make(most_queues: int, most_clients: int) -> Kernel:
@@ -159,7 +159,7 @@ class Ordinal(ExclusiveStrategy):
         return super()._group_owners(mq_all, cid_all)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The numbers of the clients, and whether the queue stands in for one that is missing."""
+        """Return the numbers of the clients, and whether the queue stands in for one that is missing."""
         reasons, owner = Reasons(), self.owner_of(queues, client_ids, position)
         fleet = group_fleet(queues, client_ids)
         n_numbers, found = self._numbered(fleet)
@@ -181,3 +181,37 @@ class Ordinal(ExclusiveStrategy):
             reasons.say(f"with all of them present the queue belongs to number {at_home}, {where}", home=at_home)
         reasons.say(f"number {numbers[owner]} is client {client_ids[owner]}", number=numbers[owner])
         return reasons
+
+
+class OrderTables(NamedTuple):
+    """Orders for 1 to 60 queues."""
+
+    digits: NDArray[np.uint8]  # uint8, shape (6 * n_orders,): Those past the slots of an order are 255
+    starts: Offsets  # int64, shape (61,): First order of the table for so many queues
+    n_slots: Index  # int32, shape (61,)
+
+    def slots_for(self, n_queues: Index) -> Index:
+        """Return how many slots the table for so many queues has."""
+        rest = n_queues % EVEN
+        return self.n_slots[np.where(rest == 0, EVEN, rest)]
+
+
+@cache
+def tables() -> OrderTables:
+    """Return the tables of this package.
+
+    Examples
+    --------
+    >>> tables().slots_for(np.array([2, 3, 60, 120])).tolist()
+    [6, 4, 6, 6]
+    """
+
+    lines = files(__package__).joinpath(FILE).read_text("ascii").splitlines()
+    n_slots, digits = np.zeros(EVEN + 1, np.int32), []
+    for n_queues, line in enumerate(lines, 1):
+        _, k, *orders = line.split()
+        n_slots[n_queues] = int(k)
+        digits += [order.ljust(DIGITS, "~") for order in orders]
+    found = np.frombuffer("".join(digits).encode(), np.uint8)
+    in_order = np.where(found == ord("~"), 255, found - ord("0")).astype(np.uint8)
+    return OrderTables(in_order, offsets_of(range(EVEN + 1))[:-1], n_slots)

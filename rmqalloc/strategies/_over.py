@@ -13,10 +13,11 @@ from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import among
 from rmqalloc.fleet.fleet import units_alone
-from rmqalloc.model import Assignment, joined, queue_fields
+from rmqalloc.model import Assignment, java_text, joined, queue_fields
 from rmqalloc.strategies._averagely import Averagely
 from rmqalloc.strategies._parts import Parts
-from rmqalloc.strategies.base import ExclusiveStrategy, Inner, Owners, Strategy, WrappingStrategy, fresh_owners
+from rmqalloc.strategies.base import ExclusiveStrategy, Inner, Owners, Strategy, WrappingStrategy
+from rmqalloc.strategies.owner_vectors import fresh_owners
 from rmqalloc.strategies.parameters import Parameter
 
 Places = NDArray[np.int64]
@@ -31,10 +32,36 @@ class Share(NamedTuple):
     clients: Sequence[int]
 
 
-class ExclusiveOver(WrappingStrategy[Inner], ExclusiveStrategy):
-    """A strategy that has an inner one divide parts of a unit, each queue in one part, and owns nothing itself.
+class OverParts(WrappingStrategy[Inner]):
+    """A strategy that has an inner one divide parts of a unit, each queue in one part."""
 
-    Subclasses say the parts twice: `_shares` of a group, whose queues may be any objects, and `_parts` of a fleet.
+    @abstractmethod
+    def _parts(self, fleet: Fleet) -> Parts:
+        """Return the parts of a fleet that the inner strategy divides; every unit has queues and clients."""
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        self._divide(self._parts(fleet), out, threads)
+
+    def _divide(self, parts: Parts, out: Owners, threads: int) -> None:
+        owners = fresh_owners(parts.fleet)
+        self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
+        out[parts.queue_places] = parts.original(owners)
+
+    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+        if type(self.inner)._find_errors is Strategy._find_errors:
+            return
+        good = np.flatnonzero(~among(np.arange(fleet.n_units), reasons))
+        parts = self._parts(units_alone(fleet, good))
+        inner_reasons: dict[int, str] = {}
+        self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
+        for part, reason in sorted(inner_reasons.items()):
+            reasons.setdefault(int(good[parts.unit[part]]), reason)
+
+
+class ExclusiveOver(OverParts[Inner], ExclusiveStrategy):
+    """A strategy that divides by parts and owns nothing itself.
+
+    Subclasses state the parts twice: `_shares` of a group, whose queues may be any objects, and `_parts` of a fleet.
     """
 
     names_inner = True
@@ -50,43 +77,17 @@ class ExclusiveOver(WrappingStrategy[Inner], ExclusiveStrategy):
 
     @abstractmethod
     def _shares(self, topic: str, queues: Sequence[Any], client_ids: Sequence[str]) -> list[Share]:
-        """What the inner strategy divides of a group whose first queue is of the topic."""
-
-    @abstractmethod
-    def _parts(self, fleet: Fleet) -> Parts:
-        """What the inner strategy divides of a fleet; every unit has queues and clients."""
+        """Return what the inner strategy divides of a group whose first queue is of the topic."""
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         owners = np.full(len(mq_all), -1, np.int32)
         first: dict[str, int] = {}
         places = [first.setdefault(joined(client_id), i) for i, client_id in enumerate(cid_all)]
-        for queues, clients in self._shares(topic_of(mq_all), mq_all, cid_all):
+        for queues, clients in self._shares(java_text(queue_fields(mq_all[0])[0]), mq_all, cid_all):
             part = self.inner.assign([mq_all[i] for i in queues], [cid_all[i] for i in clients])
             assert isinstance(part, Assignment), "an inner strategy gives a queue to one client"
             owners[list(queues)] = np.array([*(places[i] for i in clients), -1], np.int32)[part.owners]
         return owners
 
-    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        parts = self._parts(fleet)
-        owners = fresh_owners(parts.fleet)
-        self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
-        out[parts.queue_places] = parts.original(owners)
-
     def _prepared(self, fleet: Fleet) -> Fleet:
         return self.inner._prepared(fleet)
-
-    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
-        if type(self.inner)._find_errors is Strategy._find_errors:
-            return
-        good = np.flatnonzero(~among(np.arange(fleet.n_units), reasons))
-        parts = self._parts(units_alone(fleet, good))
-        inner_reasons: dict[int, str] = {}
-        self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
-        for part, reason in sorted(inner_reasons.items()):
-            reasons.setdefault(int(good[parts.unit[part]]), reason)
-
-
-def topic_of(queues: Sequence[Any]) -> str:
-    """Topic of the first of some queues; ``null`` for a null, as in Java's text of a queue."""
-    topic = queue_fields(queues[0])[0]
-    return "null" if topic is None else topic

@@ -21,7 +21,7 @@ THREADS_VARIABLE = "RMQALLOC_THREADS"
 
 
 def n_threads(threads: int | None) -> int:
-    """How many threads to use: those asked for, else what the environment variable RMQALLOC_THREADS says, else one."""
+    """Return how many threads to use: those asked for, else what the environment variable RMQALLOC_THREADS says, else one."""
     if threads is None:
         given = os.environ.get(THREADS_VARIABLE, "1")
         if not given.isdecimal() or int(given) < 1:
@@ -51,6 +51,11 @@ def even_cuts(cost_before: NDArray[Any], parts: int, least: int = 1) -> list[int
     goals = cost_before[0] + cost * np.arange(1, parts) // parts
     cuts = np.searchsorted(cost_before, goals).tolist()
     return sorted({0, *cuts, n_items})
+
+
+def equal_parts(n_items: int, parts: int) -> list[int]:
+    """Return the bounds of as many parts of about the same size, without empty ones."""
+    return sorted({n_items * part // parts for part in range(parts + 1)})
 
 
 def in_threads(work: Callable[[int, int], Iterable[None] | None], bounds: list[int]) -> None:

@@ -19,6 +19,6 @@ class Parts(NamedTuple):
     slot_places: Index  # place in its original list of each slot of the parts' client lists
 
     def original(self, owners: Index) -> Index:
-        """Owners in terms of the whole's client lists."""
+        """Return owners in terms of the whole's client lists."""
         slots = np.repeat(self.fleet.slot_starts, self.fleet.n_queues) + np.maximum(owners, 0)
         return np.where(owners < 0, owners, self.slot_places[slots])

@@ -26,10 +26,10 @@ from rmqalloc.strategies.base import (
     Strategy,
     WrappingStrategy,
     as_of_now,
+    in_order,
     position_of,
 )
 from rmqalloc.strategies.config import Config
-from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies.parameters import Parameter
 
 Listed = TypeVar("Listed")  # a queue of a list of CONFIG
@@ -107,8 +107,8 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
         """``POP``; in Java it is a mode of the broker, not a named strategy."""
         return "POP"
 
-    def _is_whole(self, n_clients: int) -> bool:
-        return self.pop_share_queue_num <= 0 or self.pop_share_queue_num >= n_clients - 1
+    def _is_whole(self, n_clients: Any) -> Any:
+        return (self.pop_share_queue_num <= 0) | (n_clients - 1 <= self.pop_share_queue_num)
 
     @overload
     def allocate(
@@ -133,14 +133,11 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
     ) -> list[Any]:
-        """Queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it gets whole brokers."""
+        """Return queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it gets whole brokers."""
         mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         if mq_all is None or (cid_all is None and self.pop_share_queue_num > 0):
-            raise ArgumentTypeError(
-                "mq_all is null; give a list of queues"
-                if mq_all is None
-                else "cid_all is null; give a list of client ids"
-            )
+            missing = "mq_all is null; give a list of queues"
+            raise ArgumentTypeError(missing if mq_all is None else "cid_all is null; give a list of client ids")
         if self.pop_share_queue_num <= 0 or self._is_whole(len(cid_all)):
             return [MessageQueue(*queue_fields(queue)[:2], WHOLE_BROKER) for queue in mq_all]  # type: ignore[arg-type]
         if len(cid_all) > len(mq_all):
@@ -174,25 +171,21 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
     @overload
     def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> SharedAssignment[Any]: ...
     def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> SharedAssignment[Any]:
-        """What every client of one group pops; see `SharedAssignment`."""
-        if sort:
-            mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
-        else:
-            mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
+        """Return what every client of one group pops; see `SharedAssignment`."""
+        mq_all, cid_all = in_order(mq_all, cid_all, sort)
         check_client_ids(cid_all)
         return SharedAssignment.by_client(self, mq_all, cid_all)
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
-        """Units that pop whole brokers may be without queues or clients; Java looks at neither."""
+        """Accept units that pop whole brokers without queues or clients; Java looks at neither."""
         malformed = {error.position for error in fleet.errors}
-        whole = (self.pop_share_queue_num <= 0) | (fleet.n_clients - 1 <= self.pop_share_queue_num)
-        for unit in np.flatnonzero(whole).tolist():
-            if unit in reasons and unit not in malformed:
-                del reasons[unit]
+        whole = self._is_whole(fleet.n_clients)
+        for unit in [one for one in reasons if whole[one] and one not in malformed]:
+            del reasons[unit]
         self.inner._find_errors(self.inner._prepared(fleet), reasons)
 
     def share_fleet(self, fleet: Fleet, on_error: Literal["raise", "report"] = "raise") -> FleetShares:
-        """What every client of every unit pops.
+        """Return what every client of every unit pops.
 
         Parameters
         ----------
@@ -216,12 +209,13 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
             raise FleetError(errors, fleet.n_units)
         bad = np.zeros(fleet.n_units, bool)
         bad[[error.position for error in errors]] = True
-        whole = ~bad & ((self.pop_share_queue_num <= 0) | (fleet.n_clients - 1 <= self.pop_share_queue_num))
+        whole = ~bad & self._is_whole(fleet.n_clients)
         single = ~bad & ~whole & (fleet.n_clients > fleet.n_queues)
         windowed = ~bad & ~whole & ~single
-        slots = _Slots.of(fleet)
-        width = 1 + self.pop_share_queue_num if windowed.any() else 1
-        shares = _Shares.none(slots.unit.size, width, np.arange(int(fleet.queue_offsets[-1])))
+        unit, place = np.repeat(np.arange(fleet.n_units), fleet.n_clients), ranges(fleet.slot_starts, fleet.n_clients)
+        slots = _Slots(unit, place, fleet.client_offsets[:-1][unit] + fleet.client_lists.first[place])
+        starts, lengths = np.zeros((2, unit.size, 1 + self.pop_share_queue_num if windowed.any() else 1), np.int64)
+        shares = _Shares(starts, lengths, np.zeros(unit.size, bool), np.arange(int(fleet.queue_offsets[-1])))
         _take_one(fleet, slots, single[slots.unit], shares)
         _take_windows(fleet, slots, windowed, self.inner, shares)
         return FleetShares(*shares.flattened(slots, fleet), whole, shares.refused)
@@ -234,12 +228,6 @@ class _Slots(NamedTuple):
     place: NDArray[np.int64]  # in the fleet's client lists
     first: NDArray[np.int64]  # the slot, numbered as here, where its client id first occurs
 
-    @classmethod
-    def of(cls, fleet: Fleet) -> _Slots:
-        unit = np.repeat(np.arange(fleet.n_units), fleet.n_clients)
-        place = ranges(fleet.slot_starts, fleet.n_clients)
-        return cls(unit, place, fleet.client_offsets[:-1][unit] + fleet.client_lists.first[place])
-
 
 class _Shares(NamedTuple):
     """What the slots get: stretches of a pool that holds every unit's queues, side by side in ``width`` columns."""
@@ -249,23 +237,17 @@ class _Shares(NamedTuple):
     refused: NDArray[np.bool_]
     pool: NDArray[np.int64]
 
-    @classmethod
-    def none(cls, n_slots: int, width: int, pool: NDArray[np.int64]) -> _Shares:
-        shape = (n_slots, width)
-        return cls(np.zeros(shape, np.int64), np.zeros(shape, np.int64), np.zeros(n_slots, bool), pool)
-
     def flattened(self, slots: _Slots, fleet: Fleet) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Offsets per slot, and the queues as places in their unit's list."""
+        """Return offsets per slot, and the queues as places in their unit's list."""
         lengths = np.where(self.refused[:, None], 0, self.lengths)
         queues = self.pool[ranges(self.starts.reshape(-1), lengths.reshape(-1))]
         per_slot = lengths.sum(axis=1)
-        return offsets_of(per_slot), (queues - np.repeat(fleet.queue_offsets[:-1][slots.unit], per_slot)).astype(
-            np.int32
-        )
+        places = queues - np.repeat(fleet.queue_offsets[:-1][slots.unit], per_slot)
+        return offsets_of(per_slot), places.astype(np.int32)
 
 
 def _take_one(fleet: Fleet, slots: _Slots, chosen: NDArray[np.bool_], shares: _Shares) -> None:
-    """More clients than queues: one queue each, round and round; a blank id is refused."""
+    """Give each client one queue, round and round, where there are more clients than queues; refuse a blank id."""
     unit = slots.unit[chosen]
     position = slots.first[chosen] - fleet.client_offsets[:-1][unit]
     shares.starts[chosen, 0] = fleet.queue_offsets[:-1][unit] + position % fleet.n_queues[unit]
@@ -278,7 +260,7 @@ def _take_one(fleet: Fleet, slots: _Slots, chosen: NDArray[np.bool_], shares: _S
 
 
 def _take_windows(fleet: Fleet, slots: _Slots, units: NDArray[np.bool_], inner: Strategy, shares: _Shares) -> None:
-    """The inner strategy's share of each client and of those that follow it, round the list."""
+    """Give each client the inner share of its own and of the clients that follow it, round the list."""
     if not units.any():
         return
     owners = np.zeros(shares.pool.size, np.int32)
@@ -307,7 +289,7 @@ def _take_windows(fleet: Fleet, slots: _Slots, units: NDArray[np.bool_], inner: 
 
 
 def _one_queue(current_cid: str | None, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any]:
-    """More clients than queues: exactly one queue for every client."""
+    """Return exactly one queue, where there are more clients than queues."""
     if current_cid is None or _is_blank(current_cid):
         raise ArgumentError(NO_CURRENT)
     if not mq_all:
@@ -319,7 +301,7 @@ def _one_queue(current_cid: str | None, mq_all: Sequence[Any], cid_all: Sequence
 
 
 def _is_blank(text: str) -> bool:
-    """Nothing but white space as Java sees it: no-break spaces do not count, the separators U+001C to U+001F do.
+    """Return whether a text is white space to Java alone: no-break spaces do not count, the separators U+001C to U+001F do.
 
     Examples
     --------

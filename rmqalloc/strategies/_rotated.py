@@ -54,7 +54,7 @@ class Rotated(ExclusiveOver[Inner]):
         return f"ROTATED/1-{self.inner.get_name()}"
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The client that comes first, and the reasons of the inner strategy."""
+        """Return the client that comes first, and the reasons of the inner strategy."""
         [share] = self._shares(queues[0].topic, queues, client_ids)
         ids = [client_ids[i] for i in share.clients]
         first = share.clients[0]
@@ -79,7 +79,7 @@ class Rotated(ExclusiveOver[Inner]):
         places = (list_positions(offsets) + np.repeat(first, lengths)) % np.repeat(np.maximum(lengths, 1), lengths)
         slots = np.repeat(lists.offsets[list_], lengths) + places
         client_lists = lists.rearranged(slots, offsets)
-        client_lists.__dict__["_irregular"] = lists.irregular[list_]  # as the lazy property would find
+        client_lists.__dict__["irregular"] = lists.irregular[list_]  # as the lazy property would find
         parts = replaced(fleet, unit_client_list=unit_list.astype(np.int32), client_lists=client_lists)
         in_list: Index = places if fleet.is_regular else lists.first[slots]
         return Parts(
@@ -88,7 +88,7 @@ class Rotated(ExclusiveOver[Inner]):
 
 
 def first_clients(topic_hashes: Numbers, n_clients: NDArray[Any]) -> NDArray[np.int64]:
-    """Position of the client that a list begins with, for the hashes of topics and the lengths of lists.
+    """Return the position of the client that a list begins with, for the hashes of topics and the lengths of lists.
 
     Examples
     --------

@@ -10,9 +10,10 @@ from rmqalloc._engine import names, preferences, split
 from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, Strings
-from rmqalloc.strategies._numbers import Halves, Kernel, by_unit, queue_halves, vacate
+from rmqalloc.strategies._numbers import Halves, Kernel, by_unit, queue_numbers
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.strategies.owner_vectors import vacate
 from rmqalloc.strategies.parameters import Parameter
 
 
@@ -57,7 +58,7 @@ class Stable(ExclusiveStrategy):
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if fleet.is_sparse:
             fleet = fleet.own_lists()
-        queues = queue_halves(fleet, threads)
+        queues = queue_numbers(fleet, threads, np.uint32)
         clients = client_numbers(fleet.client_lists.client_ids)
         slot_starts, n_clients, odd = fleet.slot_starts, fleet.n_clients, None
         if not fleet.is_regular:
@@ -80,12 +81,12 @@ class Stable(ExclusiveStrategy):
             split.rename_some(odd.units, fleet.queue_offsets, place_starts, places, out)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The owner's score for the queue, and the clients that prefer it more but are full of better ones."""
+        """Return the owner's score for the queue, and the clients that prefer it more but are full of better ones."""
         reasons, owner = Reasons(), self.owner_of(queues, client_ids, position)
         if owner < 0:
             reasons.say(EMPTY_ID)
             return reasons
-        queue = queue_halves(group_fleet([queues[position]], ["x"]), 1)
+        queue = queue_numbers(group_fleet([queues[position]], ["x"]), 1, np.uint32)
         scores = fmix32(queue ^ client_numbers(Strings.from_list(client_ids)))
         better = {client_ids[i] for i in np.flatnonzero(scores > scores[owner]).tolist() if client_ids[i]}
         score = int(scores[owner])
@@ -99,14 +100,14 @@ class Stable(ExclusiveStrategy):
 
 
 def client_numbers(client_ids: Strings) -> Halves:
-    """The number of every client id."""
+    """Return the number of every client id."""
     numbers = np.empty(len(client_ids), np.uint32)
     names.number_names(client_ids.values, client_ids.offsets, numbers)
     return numbers
 
 
 def fmix32(h: Halves) -> Halves:
-    """The finalizer of Murmur3: the score of a pair from the exclusive or of its numbers."""
+    """Return the finalizer of Murmur3: the score of a pair from the exclusive or of its numbers."""
     h = (h ^ h >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     h = (h ^ h >> np.uint32(13)) * np.uint32(0xC2B2AE35)
     return h ^ h >> np.uint32(16)

@@ -10,7 +10,7 @@ import numpy as np
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.model import joined, queue_fields
+from rmqalloc.model import java_name, joined, queue_fields
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners
 from rmqalloc.strategies.parameters import Parameter
@@ -51,7 +51,7 @@ class Sticky(ExclusiveStrategy):
         return "STICKY"
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Whether the queue stays, and why not."""
+        """Return whether the queue stays, and why not."""
         owners, reasons = self.assign(queues, client_ids).owners, Reasons()
         before, load = self.owners.get(_key(queues[position])), int((owners == owners[position]).sum())
         size, extra = divmod(len(queues), len(set(client_ids)))
@@ -78,7 +78,7 @@ class Sticky(ExclusiveStrategy):
             out[lo:hi] = self._divided([_key(queue) for queue in fleet.queues_of(unit)], fleet.client_ids_of(unit))
 
     def _divided(self, queues: Sequence[_Key], client_ids: Sequence[str]) -> list[int]:
-        """Position of the owner of every queue; what the empty id gets is nobody's."""
+        """Return the position of the owner of every queue; what the empty id gets is unowned."""
         first: dict[str, int] = {}
         for place, client_id in enumerate(client_ids):
             first.setdefault(joined(client_id), place)
@@ -100,7 +100,7 @@ class Sticky(ExclusiveStrategy):
 
 
 def _roomiest_first(room: Mapping[str, int]) -> list[str]:
-    """Each client as often as it has room: always the one with the most left, ties to the first.
+    """Return each client as often as it has room: always the one with the most left, ties to the first.
 
     Examples
     --------
@@ -112,7 +112,6 @@ def _roomiest_first(room: Mapping[str, int]) -> list[str]:
 
 
 def _key(queue: Any) -> _Key:
-    """A queue as Java's strings have it, nulls by their text."""
+    """Return a queue as Java's strings have it, nulls by their text."""
     topic, broker_name, queue_id = queue_fields(queue)
-    names = ("null" if name is None else joined(name) for name in (topic, broker_name))
-    return (*names, int(queue_id))  # type: ignore[return-value]
+    return java_name(topic), java_name(broker_name), int(queue_id)

@@ -13,7 +13,8 @@ from rmqalloc._engine import weigh
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, list_positions, order_keys, ranges
-from rmqalloc.model import joined
+from rmqalloc.fleet.fleet import listed_queues
+from rmqalloc.model import java_name, joined
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners
@@ -54,14 +55,14 @@ class Weighted(ExclusiveStrategy):
         self, capacities: Mapping[str, int] | None = None, weights: Mapping[tuple[Any, ...], int] | None = None
     ) -> None:
         self.capacities = {joined(one): n for one, n in _checked("capacities", capacities).items()}
-        self.weights = {(*map(_spelled, one[:-1]), one[-1]): n for one, n in _checked("weights", weights).items()}
+        self.weights = {(*map(java_name, one[:-1]), one[-1]): n for one, n in _checked("weights", weights).items()}
 
     def get_name(self) -> str:
         """``WEIGHTED/1``."""
         return "WEIGHTED/1"
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Weight and capacity, and how full the client is beside the fullest."""
+        """Return the weight and capacity, and how full the client is beside the fullest."""
         owners, reasons = self.assign(queues, client_ids).owners.tolist(), Reasons()
         loads: Counter[str] = Counter()
         for queue, owner in zip(queues, owners, strict=True):
@@ -84,20 +85,17 @@ class Weighted(ExclusiveStrategy):
         return reasons
 
     def _weight(self, queue: tuple[str, str, int]) -> int:
-        """Weight of a queue; what is said of its topic too comes first."""
+        """Return the weight of a queue; what is said of its topic too comes first."""
         topic, broker_name, queue_id = queue
-        key = (_spelled(broker_name), queue_id)
-        return self.weights.get((_spelled(topic), *key), self.weights.get(key, 1))
+        key = (java_name(broker_name), queue_id)
+        return self.weights.get((java_name(topic), *key), self.weights.get(key, 1))
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         fleet = fleet.own_lists() if fleet.is_sparse else fleet
         weights, capacities = self._weights(fleet)[fleet.queue_places()], self._capacities(fleet)
         heaviest_first = order_keys((MOST - weights).astype(np.uint64), fleet.queue_offsets)
-        loads, queue_offsets, slot_offsets = (
-            np.zeros(capacities.size, np.int64),
-            fleet.queue_offsets,
-            fleet.client_offsets,
-        )
+        loads, queue_offsets = np.zeros(capacities.size, np.int64), fleet.queue_offsets
+        slot_offsets = fleet.client_offsets
 
         def some(start: int, stop: int) -> None:
             cut = slice(start, stop + 1)
@@ -111,18 +109,13 @@ class Weighted(ExclusiveStrategy):
             out[is_empty[np.repeat(slot_offsets[:-1], fleet.n_queues) + out]] = -1
 
     def _weights(self, fleet: Fleet) -> Weights:
-        """Weight of every queue of the lists."""
-        lists = fleet.queue_lists
+        """Return the weight of every queue of the lists."""
         if not self.weights:
-            return np.ones(lists.queue_ids.size, np.int64)
-        names = [
-            (fleet.topics[t], fleet.brokers[b]) for t, b in zip(lists.route_topic, lists.route_broker, strict=True)
-        ]
-        rows = zip(lists.queue_route.tolist(), lists.queue_ids.tolist(), strict=True)
-        return np.array([self._weight((*names[route], queue_id)) for route, queue_id in rows], np.int64)
+            return np.ones(fleet.queue_lists.queue_ids.size, np.int64)
+        return np.array([self._weight(queue) for queue in listed_queues(fleet)], np.int64)
 
     def _capacities(self, fleet: Fleet) -> Weights:
-        """Capacity of every client of every unit, 0 where its id was there before."""
+        """Return the capacity of every client of every unit, 0 where its id was there before."""
         lists = fleet.client_lists
         codes, ids = distinct_strings(lists.client_ids)
         each = np.array([self.capacities.get(one, 1) for one in ids.to_list()], np.int64)[codes]
@@ -130,12 +123,8 @@ class Weighted(ExclusiveStrategy):
         return each[ranges(fleet.slot_starts, fleet.n_clients)]
 
 
-def _spelled(name: Any) -> str:
-    return "null" if name is None else joined(name)
-
-
 def _checked(name: str, given: Mapping[Any, int] | None) -> Mapping[Any, int]:
-    """A mapping to whole numbers above 0, empty if none is given."""
+    """Return a mapping to whole numbers above 0, empty if none is given."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

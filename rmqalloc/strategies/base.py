@@ -16,13 +16,13 @@ from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.fleet.positions import position as checked_position
 from rmqalloc.fleet.unit_errors import check_on_error
-from rmqalloc.model import Assignment, Queue, SharedAssignment, joined, queue_fields
-from rmqalloc.strategies._checked_arrays import check_counts, check_out
+from rmqalloc.model import Assignment, Queue, SharedAssignment, java_text, joined, queue_fields
 from rmqalloc.strategies._parallel import n_threads
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
 from rmqalloc.strategies.formula import NUMPY, Formula
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
+from rmqalloc.strategies.owner_vectors import check_counts, check_out, fresh_owners
 from rmqalloc.strategies.parameters import Parameter
 
 Owners = NDArray[np.int32]
@@ -104,12 +104,12 @@ class Strategy(ABC):
     dialect: ClassVar[str] = "java"
 
     _takes_empty = (
-        False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues to nobody
+        False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues unowned
     )
 
     @abstractmethod
     def get_name(self) -> str:
-        """Java's ``getName()`` text."""
+        """Return Java's ``getName()`` text."""
 
     @abstractmethod
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
@@ -118,7 +118,7 @@ class Strategy(ABC):
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
     ) -> list[Any] | None:
-        """Queues of one client, as RocketMQ's own interface answers.
+        """Return queues of one client, as RocketMQ's own interface answers.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class Strategy(ABC):
     def assign(
         self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
     ) -> Assignment[Any] | SharedAssignment[Any]:
-        """Owners of all queues of one group.
+        """Return owners of all queues of one group.
 
         Parameters
         ----------
@@ -181,10 +181,7 @@ class Strategy(ABC):
         TypeError
             A client id is null or not a string; a queue lacks a field.
         """
-        if sort:
-            mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
-        else:
-            mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
+        mq_all, cid_all = in_order(mq_all, cid_all, sort)
         check_lists(mq_all, cid_all)
         check_client_ids(cid_all)
         return Assignment(self._group_owners(mq_all, cid_all), mq_all, cid_all)
@@ -202,7 +199,7 @@ class Strategy(ABC):
         on_error: Literal["raise", "report"] = "raise",
         threads: int | None = None,
     ) -> Owners:
-        """Owners of all queues of all units of a fleet.
+        """Return owners of all queues of all units of a fleet.
 
         Parameters
         ----------
@@ -234,22 +231,17 @@ class Strategy(ABC):
         out = fresh_owners(fleet) if out is None else check_out(out, fleet)
         fleet = self._prepared(fleet)
         errors = self._errors(fleet)
-        if not errors:
-            if out.size:
-                self._owners(fleet, out, threads)
-            return out
-        if on_error == "raise":
+        if errors and on_error == "raise":
             raise FleetError(errors, fleet.n_units)
-        n_queues, n_clients, bad = fleet.n_queues, fleet.n_clients, [error.position for error in errors]
-        if self._takes_empty and not any(n_queues[unit] and n_clients[unit] for unit in bad):
-            if out.size:
-                self._owners(fleet, out, threads)
-        else:
+        bad = [error.position for error in errors]
+        if bad and not (self._takes_empty and not np.minimum(fleet.n_queues[bad], fleet.n_clients[bad]).any()):
             self._owners_but(bad, fleet, out, threads)
+        elif out.size:
+            self._owners(fleet, out, threads)
         return out
 
     def _owners_but(self, bad: list[int], fleet: Fleet, out: Owners, threads: int) -> None:
-        """Owners of all units but the bad ones, whose queues are left to nobody."""
+        """Assign all units but the bad ones, whose queues are left unowned."""
         good = np.ones(fleet.n_units, bool)
         good[bad] = False
         part = units_alone(fleet, np.flatnonzero(good))
@@ -260,11 +252,11 @@ class Strategy(ABC):
             out[np.repeat(good, fleet.n_queues)] = owners
 
     def fleet_errors(self, fleet: Fleet) -> list[UnitError]:
-        """Units this strategy cannot assign, by position: malformed ones and those Java refuses."""
+        """Return units this strategy cannot assign, by position: malformed ones and those Java refuses."""
         return self._errors(self._prepared(fleet))
 
     def _prepared(self, fleet: Fleet) -> Fleet:
-        """The fleet with what this strategy has to ask its caller for, asked once."""
+        """Return the fleet with what this strategy has to ask its caller for, asked once."""
         return fleet
 
     def _errors(self, fleet: Fleet) -> list[UnitError]:
@@ -283,7 +275,7 @@ class Strategy(ABC):
         """Add units that this strategy in particular refuses."""
 
     def owner_of(self, queues: Queues, client_ids: Sequence[str], position: int) -> int:
-        """Position of the client that owns one queue, -1 for none; errors as `assign`, and of the position as `explain`."""
+        """Return the position of the owner of one queue, -1 for none; errors as `assign`, and of the position as `explain`."""
         position = checked_position(position, len(queues), "queue")
         assigned = self.assign(queues, client_ids)
         if not isinstance(assigned, Assignment):
@@ -291,7 +283,7 @@ class Strategy(ABC):
         return int(assigned.owners[position])
 
     def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Why a queue has its owner.
+        """Return why a queue has its owner.
 
         Parameters
         ----------
@@ -315,11 +307,11 @@ class Strategy(ABC):
         return self._explain(queues, client_ids, checked_position(position, len(queues), "queue"))
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The reasons; the position is one of a queue, from 0 on."""
+        """Return the reasons; the position is one of a queue, from 0 on."""
         return Reasons()
 
     def owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
-        """Owners of units of distinct client ids from numbers alone, by the `formula`.
+        """Write the owners of units of distinct client ids from numbers alone, by the `formula`.
 
         Parameters
         ----------
@@ -341,22 +333,22 @@ class Strategy(ABC):
         self._owners_by_count(queue_offsets, n_clients, out)
 
     def _owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
-        """`owners_by_count` of what was checked."""
+        """Write the owners of checked counts."""
         assert self.formula is not None, f"{self.get_name()} reads names"
         sizes = np.diff(queue_offsets)
         clients = np.repeat(n_clients, sizes)
         out[:] = self.formula.owner(NUMPY, list_positions(queue_offsets), np.repeat(sizes, sizes), clients)
 
     def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:
-        """The same strategy with another number of points per client on its ring; itself if it has none."""
+        """Return the same strategy with another number of points per client on its ring; itself if it has none."""
         return self
 
     def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
-        """The same strategy with the machine rooms of brokers and clients by name; itself if it reads none."""
+        """Return the same strategy with the machine rooms of brokers and clients by name; itself if it reads none."""
         return self
 
     def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
-        """A fleet as units of one machine room each, and what divides these; for what is decided by positions in rooms."""
+        """Return units of one machine room each, and the strategy that divides these, where positions in rooms decide."""
         raise ArgumentTypeError(f"strategy {self.get_name()} does not divide by machine room")
 
 
@@ -378,10 +370,10 @@ class ExclusiveStrategy(Strategy):
         def allocate(
             self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
         ) -> list[Queue]:
-            """Queues of one client; see `Strategy.allocate`."""
+            """Return queues of one client; see `Strategy.allocate`."""
 
         def assign(self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False) -> Assignment[Queue]:
-            """Owners of all queues of one group; see `Strategy.assign`."""
+            """Return owners of all queues of one group; see `Strategy.assign`."""
 
 
 class SharingStrategy(Strategy):
@@ -422,29 +414,29 @@ class WrappingStrategy(Strategy, Generic[Inner]):
 
     @abstractmethod
     def _over(self, inner: Strategy) -> Strategy:
-        """The same over another strategy."""
+        """Return the same over another strategy."""
 
     def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:
-        """The same over the inner strategy with other virtual nodes."""
+        """Return the same over the inner strategy with other virtual nodes."""
         return self._over(self.inner.with_virtual_nodes(virtual_nodes))
 
     def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
-        """The same over the inner strategy with its machine rooms."""
+        """Return the same over the inner strategy with its machine rooms."""
         return self._over(self.inner.with_rooms(broker_room, client_room))
 
 
-def fresh_owners(fleet: Fleet) -> Owners:
-    """An owners vector for a fleet, not yet written."""
-    return np.empty(int(fleet.queue_offsets[-1]), np.int32)
-
-
 def as_of_now(items: Any) -> Any:
-    """A list as it is at this moment, which no other thread can change any more; anything else as it is."""
+    """Copy a list, so that no other thread can change it; return anything else as it is."""
     return items.copy() if isinstance(items, list) else items
 
 
+def in_order(mq_all: Any, cid_all: Any, sort: bool) -> tuple[Any, Any]:
+    """Return the queues and client ids given to ``assign``, in Java's order if asked for."""
+    return (sort_queues(mq_all), sort_client_ids(cid_all)) if sort else (as_of_now(mq_all), as_of_now(cid_all))
+
+
 def check_lists(mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> None:
-    """Java's checks of the two lists, in its order, with its texts."""
+    """Check the two lists as Java does, in its order and with its texts."""
     _check_sequences(mq_all, cid_all)
     if not mq_all:
         raise ArgumentError(NO_QUEUES)
@@ -462,7 +454,7 @@ def _check_sequences(mq_all: Any, cid_all: Any) -> None:
 
 
 def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> int:
-    """First place of a client, -1 if it is not there, after the checks all strategies begin with.
+    """Return first place of a client, -1 if it is not there, after the checks all strategies begin with.
 
     ``AbstractAllocateMessageQueueStrategy.check`` and ``List.indexOf``.
     """
@@ -484,9 +476,7 @@ def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: 
 
 
 def group_fleet(mq_all: Sequence[Any], cid_all: Sequence[str]) -> Fleet:
-    """One group as a fleet of one unit; a null topic or broker name reads ``null``, as in Java's text of a queue."""
-    named = [
-        ("null" if topic is None else topic, "null" if broker_name is None else broker_name, queue_id)
-        for topic, broker_name, queue_id in map(queue_fields, mq_all)
-    ]
+    """Return one group as a fleet of one unit; a null topic or broker name reads ``null``, as in Java's text of a queue."""
+    fields = map(queue_fields, mq_all)
+    named = [(java_text(topic), java_text(broker_name), queue_id) for topic, broker_name, queue_id in fields]
     return Fleet.from_groups([("", named[0][0], named, cid_all)])

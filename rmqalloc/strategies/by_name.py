@@ -21,7 +21,7 @@ _NO_UNITS = Fleet.from_groups([])
 
 
 def rule(name: str, /, **params: Any) -> Strategy:
-    """A strategy that gives every queue one owner, by RocketMQ's name for it.
+    """Return a strategy that gives every queue one owner, by RocketMQ's name for it.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def in_dialect(name: str, params: Mapping[str, Any], dialect: str | None = None)
 
 
 def _over(name: str, outer: str, inner: str, params: Mapping[str, Any]) -> Strategy:
-    """A strategy over another one, given the whole name and its two parts."""
+    """Return a strategy over another one, given the whole name and its two parts."""
     if class_of(inner).is_listed:
         each = "machine room" if class_of(outer).reads_rooms else "part that it divides"
         raise ArgumentTypeError(f"{name} gives a client its whole list once for every {each}; name {inner} itself")
@@ -100,7 +100,7 @@ def inner_class_of(name: str) -> type[Strategy]:
 
 
 def reads_rooms(name: str) -> bool:
-    """Whether a strategy or one inside it reads machine rooms.
+    """Return whether a strategy or one inside it reads machine rooms.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def reads_rooms(name: str) -> bool:
 
 
 def outer_name(name: str) -> str:
-    """A name without that of the strategy inside, as it is registered if it is.
+    """Return a name without that of the strategy inside, as it is registered if it is.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def outer_name(name: str) -> str:
 
 
 def full_name(name: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A strategy's name with versions and those of the strategies inside it, and its parameters without these.
+    """Return a strategy's name with versions and those of the strategies inside it, and its parameters without these.
 
     Examples
     --------
@@ -135,7 +135,7 @@ def full_name(name: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def is_same(reported: str, name: str) -> bool:
-    """Whether a client that reports a strategy may use another one: the strategy inside is not always reported.
+    """Return whether a client that reports a strategy may use another one: the strategy inside is not always reported.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def is_same(reported: str, name: str) -> bool:
 
 
 def lacks_inner(name: str) -> bool:
-    """Whether a name leaves open which strategy is inside.
+    """Return whether a name leaves open which strategy is inside.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def lacks_inner(name: str) -> bool:
 
 
 def parameters_of(name: str) -> dict[str, Parameter]:
-    """Parameters of a strategy and of those inside it.
+    """Return parameters of a strategy and of those inside it.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def parameters_of(name: str) -> dict[str, Parameter]:
 
 
 def server_side() -> tuple[str, ...]:
-    """Strategies that a broker can divide by; all else it answers with "keep what you have".
+    """Return strategies that a broker can divide by; all else it answers with "keep what you have".
 
     Examples
     --------
@@ -183,7 +183,7 @@ def server_side() -> tuple[str, ...]:
 
 
 def plain_strategies(rooms: bool = False) -> tuple[str, ...]:
-    """Strategies that a text can describe; the others need lists or code.
+    """Return strategies that a text can describe; the others need lists or code.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def plain_strategies(rooms: bool = False) -> tuple[str, ...]:
 
 
 def is_plain(name: str, rooms: bool = False) -> bool:
-    """Whether a text describes a strategy and all that is inside it; what it says of parameters is not looked at.
+    """Return whether a text describes a strategy and all that is inside it; what it says of parameters is not looked at.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def is_plain(name: str, rooms: bool = False) -> bool:
 
 
 def plain_parameters() -> Iterator[tuple[str, Parameter]]:
-    """Parameters of these that flags can give, each with the names of the strategies that take it."""
+    """Yield parameters of these that flags can give, each with the names of the strategies that take it."""
     takers: dict[str, list[str]] = {}
     first: dict[str, Parameter] = {}
     for name in plain_strategies():
@@ -224,7 +224,7 @@ def plain_parameters() -> Iterator[tuple[str, Parameter]]:
 
 
 def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters for `rmqalloc.strategy` from the options of a command line.
+    """Return parameters for `rmqalloc.strategy` from the options of a command line.
 
     Examples
     --------

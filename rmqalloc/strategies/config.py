@@ -50,19 +50,19 @@ class Config(SharingStrategy, Generic[Queue]):
         self.message_queues = message_queues
 
     def get_name(self) -> str:
-        """Java's ``getName()`` text: ``CONFIG``."""
+        """Return Java's ``getName()`` text: ``CONFIG``."""
         return "CONFIG"
 
     def allocate(
         self, consumer_group: str, current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None
     ) -> list[Queue] | None:
-        """The configured list itself, whoever asks."""
+        """Return the configured list itself, whoever asks."""
         return self.message_queues
 
     def assign(
         self, mq_all: Sequence[Any] | None, cid_all: Sequence[str], sort: bool = False
     ) -> SharedAssignment[Queue]:
-        """The configured list for every client; see `SharedAssignment`."""
+        """Return the configured list for every client; see `SharedAssignment`."""
         cid_all = as_of_now(cid_all)
         check_client_ids(cid_all)
         client_ids = sort_client_ids(cid_all) if sort else cid_all
@@ -103,26 +103,26 @@ class ConfigByClient(Strategy):
                 self._holders.setdefault(queue, []).append(client_id)
 
     def get_name(self) -> str:
-        """Java's ``getName()`` text: ``CONFIG``."""
+        """Return Java's ``getName()`` text: ``CONFIG``."""
         return "CONFIG"
 
     def allocate(
         self, consumer_group: str, current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None
     ) -> list[MessageQueue] | None:
-        """The list of one client, whatever queues and clients there are; None without one."""
+        """Return the list of one client, whatever queues and clients there are; None without one."""
         return None if current_cid is None else self.message_queues.get(current_cid)
 
     if TYPE_CHECKING:  # the method of `Strategy`, in narrower types
 
         def assign(self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False) -> Assignment[Queue]:
-            """Owners of all queues of one group; see `Strategy.assign`."""
+            """Return owners of all queues of one group; see `Strategy.assign`."""
 
     def holders(self, queue: MessageQueue) -> list[str]:
-        """Client ids whose lists have a queue."""
+        """Return the client ids whose lists have a queue."""
         return self._holders.get(queue, [])
 
     def owner_of(self, queues: Queues, client_ids: Sequence[str], position: int) -> int:
-        """Owner of one queue; what is wrong with the others does not matter, for each is looked up by itself."""
+        """Return the owner of one queue; what is wrong with the others does not matter, for each is looked up by itself."""
         return super().owner_of([queues[checked_position(position, len(queues), "queue")]], client_ids, 0)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
@@ -159,7 +159,7 @@ class ConfigByClient(Strategy):
 
 
 def listed_queues(queues: Any) -> list[MessageQueue]:
-    """A list of queues as files have it: each a mapping, or a list of topic, broker name and queue id.
+    """Return a list of queues as files have it: each a mapping, or a list of topic, broker name and queue id.
 
     Examples
     --------

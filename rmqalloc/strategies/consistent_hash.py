@@ -10,25 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._engine import group, split
+from rmqalloc._engine import group
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets, distinct, ranges
+from rmqalloc.fleet.columns import Index, Offsets, distinct
+from rmqalloc.fleet.fleet import listed_queues
 from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.model import queue_text
-from rmqalloc.strategies._parallel import in_threads
+from rmqalloc.strategies._parallel import equal_parts, in_threads
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners
-from rmqalloc.strategies.hashing import (
-    STEP,
-    Hashes,
-    Pieces,
-    RingJob,
-    is_small,
-    md5_points,
-    md5_queues,
-    ring_at_once,
-)
+from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, hash_ids, is_small, md5_queues, ring_at_once
+from rmqalloc.strategies.owner_vectors import rename_holders, vacate
 from rmqalloc.strategies.parameters import Parameter
 
 HashFunction = Callable[[str], int]
@@ -105,7 +98,7 @@ class ConsistentHash(ExclusiveStrategy):
         self.has_shared_points = hash_function is None and self.virtual_nodes > 0
 
     def with_virtual_nodes(self, virtual_nodes: int) -> ConsistentHash:
-        """The same with another number of points per client.
+        """Return the same with another number of points per client.
 
         Examples
         --------
@@ -115,7 +108,7 @@ class ConsistentHash(ExclusiveStrategy):
         return ConsistentHash(virtual_nodes, self.hash_function)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The first point at or after the queue's hash."""
+        """Return the first point at or after the queue's hash."""
         key, reasons = queue_text(*queues[position]), Reasons()
         hashed = self._hash(key)
         reasons.say(f"the queue's key is {key!r}, its hash {hashed:,}", key=key, hash=hashed)
@@ -141,7 +134,7 @@ class ConsistentHash(ExclusiveStrategy):
         return reasons
 
     def _points_of(self, client_ids: Sequence[str]) -> Ring:
-        """The ring as Java builds it: an id that repeats goes on numbering where it ended, the last of equal points stays."""
+        """Return the ring as Java builds it: a repeated id goes on numbering where it ended, the last of equal points stays."""
         ring: Ring = {}
         held: Counter[str] = Counter()  # points of each id that are still its own
         for client_id in client_ids:
@@ -155,7 +148,7 @@ class ConsistentHash(ExclusiveStrategy):
         return ring
 
     def _hash(self, key: str) -> int:
-        """By the function of the caller's, or the first four bytes of the MD5, biggest first."""
+        """Hash by the caller's function, or take the first four bytes of the MD5, biggest first."""
         if self.hash_function is not None:
             return _checked(self.hash_function, key)
         import hashlib  # loads OpenSSL, which explanations alone need
@@ -164,7 +157,7 @@ class ConsistentHash(ExclusiveStrategy):
         return int.from_bytes(digest[:4], "big")
 
     def get_name(self) -> str:
-        """Java's ``getName()`` text: ``CONSISTENT_HASH``."""
+        """Return Java's ``getName()`` text: ``CONSISTENT_HASH``."""
         return "CONSISTENT_HASH"
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
@@ -184,25 +177,25 @@ class ConsistentHash(ExclusiveStrategy):
         if self.virtual_nodes == 0:
             out.fill(-1)
             return
-        if self.hash_function is None and is_small(fleet, self.virtual_nodes):
+        is_md5 = self.has_shared_points
+        if is_md5 and is_small(fleet, self.virtual_nodes):
             ring_at_once(fleet, self.virtual_nodes, out)
             return
         if fleet.is_sparse:  # what is hashed is whole lists, and all between the first and the last of a block
             fleet = fleet.own_lists()
-        empty, odd = fleet.empty_units, None if fleet.is_regular else fleet.irregular
+        empty = fleet.empty_units
         # An empty list begins where another one does, so its units would stand between those of that list.
-        out[ranges(fleet.queue_offsets[empty], fleet.n_queues[empty])] = -1
-        if odd is None or self.hash_function is not None:
+        vacate(fleet, empty, out)
+        if fleet.is_regular or not is_md5:
             units = np.delete(np.arange(fleet.n_units), empty) if empty.size else None
             if units is None or units.size:
                 self._ring(fleet, Pieces.of(fleet, units), out, threads)
         else:
-            self._apart(fleet, odd, out, threads)
-        if odd is not None:
-            split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, odd.holder, out)
+            self._apart(fleet, fleet.irregular, out, threads)
+        rename_holders(fleet, out)
 
     def _apart(self, fleet: Fleet, odd: IrregularUnits, out: Owners, threads: int) -> None:
-        """Units of which an id repeats, whose points must be ready-made, and then all others."""
+        """Assign the units of which an id repeats, whose points must be ready-made, and then all others."""
         if odd.units.size:  # a list that no unit names may be irregular, too
             part = fleet.irregular_alone()
             self._ring(part, Pieces.of(part, out_starts=fleet.queue_offsets[odd.units]), out, threads)
@@ -216,7 +209,7 @@ class ConsistentHash(ExclusiveStrategy):
         RingJob(fleet, pieces, self.virtual_nodes, points, hashes, out).run(threads)
 
     def _ready_made(self, fleet: Fleet, pieces: Pieces, threads: int) -> tuple[Hashes | None, Hashes | None]:
-        """Points and hashes that cannot be made block by block: of a custom function, of repeats, of shared lists."""
+        """Return points and hashes that cannot be made block by block: of a custom function, of repeats, of shared lists."""
         if self.hash_function is not None:
             return self._custom(fleet, self.hash_function)
         points = None if fleet.is_regular else self._md5_points(fleet)
@@ -226,7 +219,7 @@ class ConsistentHash(ExclusiveStrategy):
         if pieces.queues_in_line:
             return None
         hashes = np.empty(fleet.queue_lists.queue_ids.size, np.uint32)
-        cuts = distinct(np.linspace(0, hashes.size, threads + 1).astype(np.int64)).tolist()
+        cuts = equal_parts(hashes.size, threads)
         in_threads(lambda first, last: md5_queues(fleet, first, last, hashes[first:last]), cuts)
         return hashes
 
@@ -235,13 +228,13 @@ class ConsistentHash(ExclusiveStrategy):
         points = np.empty(len(fleet.client_lists.client_ids) * v, np.uint32)
 
         def put(first: int, last: int, starts: Index | None) -> None:
-            md5_points(fleet, v, first, last, starts, points[first * v : last * v])
+            hash_ids(fleet.client_lists.client_ids, v, first, last, starts, points[first * v : last * v])
 
         self._place(fleet, points, put)
         return points
 
     def _custom(self, fleet: Fleet, hash_function: HashFunction) -> tuple[Hashes, Hashes]:
-        """The same by a hash function of the caller's; ranks stand for its values, for only their order matters."""
+        """Return the same by a hash function of the caller's; ranks stand for its values, for only their order matters."""
         ids, v = fleet.client_lists.client_ids, self.virtual_nodes
         points = np.empty(len(ids) * v, np.int64)
 
@@ -253,13 +246,7 @@ class ConsistentHash(ExclusiveStrategy):
                 ]
 
         self._place(fleet, points, put)
-        lists = fleet.queue_lists
-        names = [
-            (fleet.topics[t], fleet.brokers[b]) for t, b in zip(lists.route_topic, lists.route_broker, strict=True)
-        ]
-        rows = zip(lists.queue_route.tolist(), lists.queue_ids.tolist(), strict=True)
-        keys = [queue_text(names[route][0], names[route][1], queue_id) for route, queue_id in rows]
-        hashes = np.array([_checked(hash_function, key) for key in keys], np.int64)
+        hashes = np.array([_checked(hash_function, str(queue)) for queue in listed_queues(fleet)], np.int64)
         ranks = np.unique(np.concatenate([points, hashes]), return_inverse=True)[1].astype(np.uint32)
         return ranks[: points.size], ranks[points.size :]
 
@@ -305,7 +292,7 @@ class ConsistentHash(ExclusiveStrategy):
         self._replay(slots, same_id, points, starts, put)
 
     def _replay(self, slots: slice, same_id: list[int], points: NDArray[Any], starts: Index, put: Put) -> None:
-        """The same slot by slot, for points that collide all the time."""
+        """Settle slot by slot, for points that collide all the time."""
         v, holder, held = self.virtual_nodes, dict[int, int](), [0] * len(same_id)
         for slot, same in enumerate(same_id, slots.start):
             starts[slot] = held[same]
@@ -324,7 +311,7 @@ def _point(ring: Ring, point: int) -> dict[str, Any]:
 
 
 def _held(v: int, same_id: list[int], occurrence: list[int], contended: list[int], points: list[int]) -> list[int]:
-    """How many points each slot's id holds when its turn comes, given the points that are there more than once."""
+    """Return how many points each slot's id holds when its turn comes, given the points that are there more than once."""
     lost, holder, at, starts = [0] * len(same_id), dict[int, int](), 0, []
     for slot, same in enumerate(same_id):
         starts.append(v * occurrence[slot] - lost[same])
@@ -338,7 +325,7 @@ def _held(v: int, same_id: list[int], occurrence: list[int], contended: list[int
 
 
 def _occurrences(offsets: Offsets, first: Index) -> Index:
-    """How many earlier slots of the same list hold the same id."""
+    """Return how many earlier slots of the same list hold the same id."""
     same = np.repeat(offsets[:-1], np.diff(offsets)) + first
     order = np.argsort(same, kind="stable")
     grouped = same[order]

@@ -22,39 +22,23 @@ JAVA = "java"
 
 
 class Dialect(NamedTuple):
-    """A client that allocates by rules of its own.
+    """A client that allocates by rules of its own."""
 
-    Attributes
-    ----------
-    client : str
-        As messages name it.
-    label : str
-        What stands before the name of a strategy to say that it is this client's.
-    languages : tuple of str
-        As brokers name the language of its clients.
-    made : mapping of str to type
-        Its strategies, by RocketMQ's name for them.
-    only : str or None
-        Its strategy if it has just one, which it computes whatever the others of its group do.
-    differs : mapping of str to str
-        What it does otherwise under a name.
-    """
-
-    client: str
-    label: str
-    languages: tuple[str, ...]
-    made: Mapping[str, type[Strategy]]
-    only: str | None = None
-    differs: Mapping[str, str] = {}
+    client: str  # as messages name it
+    label: str  # what stands before the name of a strategy to say that it is this client's
+    languages: tuple[str, ...]  # as brokers name the language of its clients
+    made: Mapping[str, type[Strategy]]  # its strategies, by RocketMQ's name for them
+    only: str | None = None  # its strategy if it has just one, which it computes whatever the others of its group do
+    differs: Mapping[str, str] = {}  # what it does otherwise under a name
 
     def class_of(self, name: str) -> type[Strategy]:
-        """The class of a name."""
+        """Return the class of a name."""
         if name not in self.made:
             raise ArgumentError(self.lacks(name))
         return self.made[name]
 
     def lacks(self, name: str) -> str:
-        """That it has no strategy of this name."""
+        """Return that it has no strategy of this name."""
         has = f"it divides by {self.only} alone" if self.only else f"it has {', '.join(self.made)}"
         return f"{self.client} has no {name}: {has}"
 
@@ -88,7 +72,7 @@ _OF_LANGUAGE = {language: name for name, dialect in DIALECTS.items() for languag
 
 
 def dialect_of(language: str | None) -> str | None:
-    """The dialect of clients of a language, as brokers name it; None if that is not known.
+    """Return the dialect of clients of a language, as brokers name it; None if that is not known.
 
     Examples
     --------
@@ -99,7 +83,7 @@ def dialect_of(language: str | None) -> str | None:
 
 
 def dialect_named(name: str) -> Dialect:
-    """A dialect other than Java's."""
+    """Return a dialect other than Java's."""
     found = DIALECTS.get(name) if isinstance(name, str) else None
     if found is None:
         known = [JAVA, *DIALECTS]

@@ -14,18 +14,11 @@ import numpy as np
 
 
 class Arithmetic(NamedTuple):
-    """What a formula may use besides operators.
+    """What a formula may use besides operators."""
 
-    Attributes
-    ----------
-    div : callable
-        Whole quotient of two operands; the divisor is above 0. Negative dividends may be rounded either way.
-    greatest : callable
-        The greater of two operands.
-    """
-
+    # whole quotient of two operands; the divisor is above 0. Negative dividends may be rounded either way
     div: Callable[[Any, Any], Any]
-    greatest: Callable[[Any, Any], Any]
+    greatest: Callable[[Any, Any], Any]  # the greater of two operands
 
 
 NUMPY = Arithmetic(np.floor_divide, np.maximum)
@@ -35,19 +28,16 @@ INTEGERS = Arithmetic(operator.floordiv, max)
 class Formula(NamedTuple):
     """The owner of a queue by the numbers of queues and clients, whose ids are distinct.
 
-    Attributes
-    ----------
-    owner : callable
-        From an `Arithmetic`, the position of the queue, the number of queues and that of clients to the position of the owner.
-    rounds : {"in turn", "sorted"} or None
-        How all owners follow from the first ``min(n_queues, n_clients)`` positions repeated until every queue has one, a form
-        that Spark computes without a lambda: as they stand, or sorted. None if they do not.
-
     Examples
     --------
     >>> Formula(lambda arithmetic, queue, n_queues, n_clients: queue % n_clients).owner(INTEGERS, 5, 7, 2)
     1
     """
 
+    # from an `Arithmetic`, the position of the queue, the number of queues and that of clients to the position of the
+    # owner
     owner: Callable[[Arithmetic, Any, Any, Any], Any]
+    # {"in turn", "sorted"} or None: How all owners follow from the first ``min(n_queues, n_clients)`` positions
+    # repeated until every queue has one, a form that Spark computes without a lambda: as they stand, or sorted. None
+    # if they do not
     rounds: Literal["in turn", "sorted"] | None = None

@@ -31,7 +31,7 @@ HUGE = 1 << 22
 LEAST_HASHES = 1 << 15
 
 # A unit of more queues than this is cut into pieces, so that it is neither one block nor one thread's work. Every piece
-# hashes and lays out the unit's ring anew, which many queues must pay for.
+# hashes and lays out the unit's ring again, which many queues must pay for.
 PIECE = 1 << 17
 
 # A fleet of this many hashes at most is not worth blocks and threads: preparing them would take longer than the hashes.
@@ -40,24 +40,19 @@ SMALL = 1 << 13
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Units, or pieces of huge ones, with those of one client list side by side.
+    """Units, or pieces of huge ones, with those of one client list side by side."""
 
-    Attributes
-    ----------
-    out_starts, queue_starts, slot_starts : ndarray of int64, shape (n_pieces,)
-        First queue in the owners vector and in the queue lists, first slot in the client lists.
-    n_queues, n_clients : ndarray of int32, shape (n_pieces,)
-    """
-
+    # int64, shape (n_pieces,): First queue in the owners vector and in the queue lists, first slot in the client
+    # lists
     out_starts: Offsets
     queue_starts: Offsets
     slot_starts: Offsets
-    n_queues: Index
+    n_queues: Index  # int32, shape (n_pieces,)
     n_clients: Index
 
     @classmethod
     def of(cls, fleet: Fleet, units: NDArray[np.int64] | None = None, out_starts: Offsets | None = None) -> Pieces:
-        """All units of a fleet, or some; ``out_starts`` says where their owners go if not into a vector of that fleet alone."""
+        """Return some or all units of a fleet; ``out_starts`` is where their owners go if not into a vector of that fleet."""
         columns: list[NDArray[Any]] = [
             fleet.queue_offsets[:-1] if out_starts is None else out_starts,
             fleet.queue_starts, fleet.slot_starts, fleet.n_queues, fleet.n_clients,
@@ -84,13 +79,8 @@ class Pieces:
         return bool((self.queue_starts[1:] >= self.queue_starts[:-1] + self.n_queues[:-1]).all())
 
 
-def md5_points(fleet: Fleet, virtual_nodes: int, first: int, last: int, starts: Index | None, out: Hashes) -> None:
-    """Points of the client slots ``first`` to ``last``, ``virtual_nodes`` each, numbered from ``starts`` (or 0)."""
-    hash_ids(fleet.client_lists.client_ids, virtual_nodes, first, last, starts, out)
-
-
 def hash_ids(ids: Strings, virtual_nodes: int, first: int, last: int, starts: Index | None, out: Hashes) -> None:
-    """Points of the client ids ``first`` to ``last``."""
+    """Write the points of the client ids ``first`` to ``last``, ``virtual_nodes`` each, numbered from ``starts`` (or 0)."""
     for _ in hashed_ids(ids, virtual_nodes, first, last, starts, out):
         pass
 
@@ -98,7 +88,7 @@ def hash_ids(ids: Strings, virtual_nodes: int, first: int, last: int, starts: In
 def hashed_ids(
     ids: Strings, virtual_nodes: int, first: int, last: int, starts: Index | None, out: Hashes
 ) -> Iterator[None]:
-    """The same step by step."""
+    """Do the same step by step."""
     text, v = ids.as_java_bytes, virtual_nodes
     for slots, nodes in steps(first, last, v):
         at = (slots.start - first) * v + nodes.start
@@ -128,38 +118,31 @@ def steps(first: int, last: int, virtual_nodes: int) -> Iterator[tuple[range, ra
 
 
 def md5_queues(fleet: Fleet, first: int, last: int, out: Hashes) -> None:
-    """Hashes of the queues ``first`` to ``last`` of the queue lists, step by step."""
-    for begin in range(first, last, STEP):
-        end = min(begin + STEP, last)
-        _md5_queues(fleet, begin, end, out[begin - first : end - first])
-
-
-def _md5_queues(fleet: Fleet, first: int, last: int, out: Hashes) -> None:
+    """Write the hashes of the queues ``first`` to ``last`` of the queue lists, step by step."""
     lists, topics, brokers = fleet.queue_lists, fleet.topics.as_java_bytes, fleet.brokers.as_java_bytes
-    begin = int(np.searchsorted(lists.route_offsets, first, side="right")) - 1
-    end = int(np.searchsorted(lists.route_offsets, last, side="left"))
-    route_offsets = lists.route_offsets[begin : end + 1]
-    if route_offsets[0] < first or route_offsets[-1] > last:
-        route_offsets = np.clip(route_offsets, first, last)
-    md5.queues(
-        topics.values, topics.offsets, brokers.values, brokers.offsets, lists.route_topic[begin:end],
-        lists.route_broker[begin:end], route_offsets, 0, end - begin, lists.queue_ids, out,
-    )  # fmt: skip
+    for start in range(first, last, STEP):
+        stop = min(start + STEP, last)
+        begin = int(np.searchsorted(lists.route_offsets, start, side="right")) - 1
+        end = int(np.searchsorted(lists.route_offsets, stop, side="left"))
+        route_offsets = lists.route_offsets[begin : end + 1]
+        if route_offsets[0] < start or route_offsets[-1] > stop:
+            route_offsets = np.clip(route_offsets, start, stop)
+        md5.queues(
+            topics.values, topics.offsets, brokers.values, brokers.offsets, lists.route_topic[begin:end],
+            lists.route_broker[begin:end], route_offsets, 0, end - begin, lists.queue_ids, out[start - first : stop - first],
+        )  # fmt: skip
 
 
 def is_small(fleet: Fleet, virtual_nodes: int) -> bool:
-    """Whether a fleet is regular and so small that `ring_at_once` serves it best."""
+    """Return whether a fleet is regular and so small that `ring_at_once` serves it best."""
     n_slots, n_queues = fleet.extent
     return n_slots * virtual_nodes + n_queues <= SMALL and fleet.is_regular and not fleet.empty_units.size
 
 
 def ring_at_once(fleet: Fleet, virtual_nodes: int, out: Index) -> None:
-    """Owners of a small regular fleet: each kernel is called once, over all lists, also those that no unit names."""
-    ids, topics, brokers = (
-        fleet.client_lists.client_ids.as_java_bytes,
-        fleet.topics.as_java_bytes,
-        fleet.brokers.as_java_bytes,
-    )
+    """Write the owners of a small regular fleet: each kernel is called once, over all lists, also those that no unit names."""
+    ids = fleet.client_lists.client_ids.as_java_bytes
+    topics, brokers = fleet.topics.as_java_bytes, fleet.brokers.as_java_bytes
     lists, n_slots = fleet.queue_lists, len(ids)
     points = np.empty(n_slots * virtual_nodes, np.uint32)
     hashes = np.empty(lists.queue_ids.size, np.uint32)
@@ -177,18 +160,13 @@ def ring_at_once(fleet: Fleet, virtual_nodes: int, out: Index) -> None:
 
 @dataclass(frozen=True, eq=False)
 class RingJob:
-    """Owners of a fleet on the ring.
-
-    Attributes
-    ----------
-    points, hashes : ndarray of uint32, or None
-        Of all client slots and of all queue lists; where None they are made by MD5 block by block. Lists that several
-        units use must come ready-made, so that each is hashed once.
-    """
+    """Owners of a fleet on the ring."""
 
     fleet: Fleet
     pieces: Pieces
     virtual_nodes: int
+    # uint32, or None: Of all client slots and of all queue lists; where None they are made by MD5 block by block.
+    # Lists that several units use must come ready-made, so that each is hashed once
     points: Hashes | None
     hashes: Hashes | None
     out: Index
@@ -201,7 +179,7 @@ class RingJob:
         in_threads(lambda start, stop: self._some(start, stop, cost), even_cuts(cost, threads, LEAST_HASHES))
 
     def _some(self, start: int, stop: int, cost: Offsets) -> Iterator[None]:
-        """Pieces ``start`` to ``stop``, block by block."""
+        """Assign the pieces ``start`` to ``stop``, block by block."""
         n_points = int(self.pieces.n_clients[start:stop].max()) * self.virtual_nodes
         scratch = np.empty(ring.scratch_size(n_points, 0), np.uint64)
         begins = start + np.searchsorted(cost[start:stop], np.arange(cost[start], cost[stop], BLOCK))
@@ -216,7 +194,7 @@ class RingJob:
     def _huge(
         self, first: int, last: int, points: _Buffer, hashes: _Buffer, scratch: NDArray[np.uint64]
     ) -> Iterator[None]:
-        """A block in which there may be rings of so many points that looking them up in one go would take long."""
+        """Assign a block with rings too large to search without checking for Ctrl-C."""
         p, v = self.pieces, self.virtual_nodes
         changes = 1 + np.flatnonzero(np.diff(p.slot_starts[first:last]) | np.diff(p.n_clients[first:last]))
         for begin, end in pairwise([first, *(first + changes).tolist(), last]):
@@ -230,7 +208,7 @@ class RingJob:
     def _in_steps(
         self, first: int, last: int, points: _Buffer, hashes: _Buffer, scratch: NDArray[np.uint64]
     ) -> Iterator[None]:
-        """Pieces of one client list, asked together: the points are sifted through the sorted queues, some at a time."""
+        """Assign pieces of one client list together: the points are sifted through the sorted queues, some at a time."""
         p, v = self.pieces, self.virtual_nodes
         sizes, slot, n_clients = p.n_queues[first:last], int(p.slot_starts[first]), int(p.n_clients[first])
         if self.points is None and points.range != (slot, slot + n_clients):
@@ -266,7 +244,7 @@ class RingJob:
     def _hashed(
         self, first: int, last: int, points: _Buffer, hashes: _Buffer
     ) -> tuple[tuple[Hashes, int], tuple[Hashes, int]]:
-        """Points and hashes for a block, each with the slot or queue that it begins with."""
+        """Return points and hashes for a block, each with the slot or queue that it begins with."""
         p, v = self.pieces, self.virtual_nodes
         slots = int(p.slot_starts[first]), int(p.slot_starts[last - 1] + p.n_clients[last - 1])
         queues = int(p.queue_starts[first]), int(p.queue_starts[last - 1] + p.n_queues[last - 1])
@@ -274,7 +252,9 @@ class RingJob:
         first_slot = first_queue = 0
         if have_points is None:
             first_slot = slots[0]
-            have_points = points.filled(slots, v, lambda part: md5_points(self.fleet, v, *slots, None, part))
+            have_points = points.filled(
+                slots, v, lambda part: hash_ids(self.fleet.client_lists.client_ids, v, *slots, None, part)
+            )
         if have_hashes is None:
             first_queue = queues[0]
             have_hashes = hashes.filled(queues, 1, lambda part: md5_queues(self.fleet, *queues, part))
@@ -296,7 +276,7 @@ class _Buffer:
         return self.hashes[:size]
 
     def room(self, size: int) -> Hashes:
-        """Room for so many, which holds nothing yet."""
+        """Return room for so many hashes, not yet written."""
         self.range = None
         if size > self.hashes.size:
             self.hashes = np.empty(size + size // 8, np.uint32)

@@ -12,7 +12,7 @@ from rmqalloc.model import Queue, queue_fields
 
 
 def utf16(text: str) -> bytes:
-    """Bytes that compare as Java compares the string: by UTF-16 code units.
+    """Return bytes that compare as Java compares the string: by UTF-16 code units.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def utf16(text: str) -> bytes:
 
 
 def sort_client_ids(client_ids: Iterable[str]) -> list[str]:
-    """Client ids in Java's order, repeats kept.
+    """Return the client ids in Java's order, repeats kept.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ def sort_client_ids(client_ids: Iterable[str]) -> list[str]:
     """
     ids = list(client_ids)
     check_client_ids(ids)
-    return sorted(ids) if _is_ascii(ids) else sorted(ids, key=utf16)
+    return sorted(ids) if all(map(str.isascii, ids)) else sorted(ids, key=utf16)
 
 
 def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
-    """Queues in Java's order: topic, broker name (both by UTF-16 code units), queue id.
+    """Return queues in Java's order: topic, broker name (both by UTF-16 code units), queue id.
 
     Parameters
     ----------
@@ -90,10 +90,6 @@ def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
         order = sorted(range(len(items)), key=keys.__getitem__)
         return [items[i] for i in order]
     return items
-
-
-def _is_ascii(texts: list[str]) -> bool:
-    return all(map(str.isascii, texts))
 
 
 __all__ = ["sort_client_ids", "sort_queues", "utf16"]

@@ -13,37 +13,20 @@ ParameterKind = Literal[
 
 
 class Parameter(NamedTuple):
-    """One parameter of a strategy.
+    """One parameter of a strategy."""
 
-    Attributes
-    ----------
-    name : str
-        As the constructor takes it.
-    kind : str
-        "count" is a number from 0 on and "names" a collection of texts: a command line has options for these. These,
-        "decimal" (a number with few decimals), "text" and "switch" (yes or no) can be spelled behind the strategy's name. No
-        text gives "numbers" (whole numbers by name), "owners" (client ids by queue), "queues" (lists of queues), "strategy"
-        (another one, which is part of the name), "resolver" (from a broker or a client to its machine room) and "function" (a
-        hash function).
-    text : str
-        What it is, as a sentence begins.
-    is_needed : bool
-        Whether nothing can be divided without it.
-    default : int or None
-        RocketMQ's default of a count.
-    metavar : str
-        What a command line's help calls one value.
-    alias : str or None
-        Another flag for it.
-    """
-
-    name: str
+    name: str  # as the constructor takes it
+    # "count" is a number from 0 on and "names" a collection of texts: a command line has options for these. These,
+    # "decimal" (a number with few decimals), "text" and "switch" (yes or no) can be spelled behind the strategy's
+    # name. No text gives "numbers" (whole numbers by name), "owners" (client ids by queue), "queues" (lists of
+    # queues), "strategy" (another one, which is part of the name), "resolver" (from a broker or a client to its
+    # machine room) and "function" (a hash function)
     kind: ParameterKind
-    text: str
-    is_needed: bool = False
-    default: int | None = None
-    metavar: str = "N"
-    alias: str | None = None
+    text: str  # what it is, as a sentence begins
+    is_needed: bool = False  # whether nothing can be divided without it
+    default: int | None = None  # RocketMQ's default of a count
+    metavar: str = "N"  # what a command line's help calls one value
+    alias: str | None = None  # another flag for it
 
     @property
     def is_plain(self) -> bool:
@@ -74,7 +57,7 @@ class Parameter(NamedTuple):
 
 
 def decimal_units(name: str, given: Any, unit: int, least: int, most: int) -> int:
-    """A number with few decimals as a whole number of units: what integers compute is the same on every platform.
+    """Return a number with few decimals as a whole number of units: what integers compute is the same on every platform.
 
     Examples
     --------

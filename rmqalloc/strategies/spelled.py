@@ -85,7 +85,7 @@ def refuse_name(params: Mapping[str, Any]) -> None:
 
 
 def labels_of(text: str) -> list[str]:
-    """Strategies from a text with commas between them; those within parentheses stay.
+    """Return strategies from a text with commas between them; those within parentheses stay.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def labels_of(text: str) -> list[str]:
 
 
 def _closings(text: str) -> list[int]:
-    """Where the parenthesis closes that is open at each place of a text, outside quotes; -1 where none does.
+    """Return where the parenthesis closes that is open at each place of a text, outside quotes; -1 where none does.
 
     From the end on, for what is known of the places behind it then says it: one look at each.
     """
@@ -126,14 +126,14 @@ def _check_length(text: str) -> None:
 
 
 def _found(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
-    """The match of a pattern that always has one."""
+    """Return the match of a pattern that always has one."""
     match = pattern.match(text, at)
     assert match is not None
     return match
 
 
 def _pairs(text: str, inside: str) -> Iterator[tuple[str, str]]:
-    """What stands in the parentheses, as names and values."""
+    """Yield what stands in the parentheses, as names and values."""
     at, goes_on = 0, bool(inside.strip())
     while goes_on:
         key = _KEY.match(inside, at)
@@ -148,7 +148,7 @@ def _pairs(text: str, inside: str) -> Iterator[tuple[str, str]]:
 
 
 def _value(text: str, parameter: Parameter, given: str) -> Any:
-    """The value of a parameter, in the type that its strategy takes."""
+    """Return the value of a parameter, in the type that its strategy takes."""
     name, kind = parameter.name, parameter.kind
     if kind == "count" and given.isascii() and given.isdigit() and len(given) < 10:
         return int(given)
@@ -166,5 +166,5 @@ def _value(text: str, parameter: Parameter, given: str) -> Any:
 
 
 def _unquoted(given: str) -> str:
-    """A text without its quotes, and without the backslash before a quote or a backslash in it."""
+    """Return a text without its quotes, and without the backslash before a quote or a backslash in it."""
     return re.sub(r"\\(.)", r"\1", given[1:-1], flags=re.DOTALL) if given.startswith('"') else given

@@ -81,10 +81,10 @@ def test_lists_without_repeats_are_not_put_in_order_for_the_one_that_has(one, mo
 
 def count_slots(monkeypatch):
     """A list that is given the number of client slots of every call that puts their points ready-made."""
-    slots, hashed = [], consistent_hash.md5_points
+    slots, hashed = [], consistent_hash.hash_ids
     monkeypatch.setattr(
         consistent_hash,
-        "md5_points",
+        "hash_ids",
         lambda f, v, first, last, *a: (slots.append(last - first), hashed(f, v, first, last, *a)),
     )
     return slots

@@ -54,10 +54,10 @@ print(os.waitstatus_to_exitcode(status))
 @pytest.mark.parametrize(
     ("module", "function", "path"),
     [
-        ("_fleet", "unit_sizes", "n_queues"),
-        ("_fleet", "offsets_of", "queue_offsets"),
-        ("_lists", "lengths_of", "queue_lists.queue_route"),
-        ("_lists", "list_positions", "client_lists.first"),
+        ("fleet", "unit_sizes", "n_queues"),
+        ("fleet", "offsets_of", "queue_offsets"),
+        ("lists", "lengths_of", "queue_lists.queue_route"),
+        ("lists", "list_positions", "client_lists.first"),
     ],
 )
 def test_a_child_forked_while_a_thread_computes_does_not_hang(module, function, path):

@@ -1,6 +1,7 @@
 """Queues that brokers assign (code 400), pulled and popped: the real broker, its Java clients and our broker half."""
 
 import asyncio
+import json
 
 import pytest
 from little_cluster import VirtualClock
@@ -9,7 +10,7 @@ from live_proofs import make_topic, settled
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment, RequestMode, RequestModes
 from rmqalloc.remoting import MessageModel, MessageRequestMode, QueueData, TopicRouteData
-from rmqalloc.remoting.client import Remote, body_of
+from rmqalloc.remoting.client import Remote
 from rmqalloc.remoting.read_codes import ReadCode
 
 pytestmark = [pytest.mark.cluster, pytest.mark.java]
@@ -43,7 +44,7 @@ async def asked(cluster, snapshot):
                 for one in group.client_ids:
                     for rule in STRATEGIES:
                         content = {"topic": topic, "consumerGroup": GROUP, "clientId": one, "strategyName": rule}
-                        body = body_of(content | {"messageModel": "CLUSTERING"})
+                        body = json.dumps(content | {"messageModel": "CLUSTERING"}).encode()
                         answer, _ = await remote.ask(address, ReadCode.QUERY_ASSIGNMENT, {}, body)
                         found[name, topic, one, rule] = assignments_in(answer), listed["consumerIdList"]
         return found

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc import Fleet, MessageQueue, strategy
-from rmqalloc.strategies._ordinal_tables import EVEN, tables
+from rmqalloc.strategies._ordinal import EVEN, tables
 
 ODD_IDS = ["x", "", "1@a-01", "1@-3", "1@b-5@c", "2@b-5", "@", "1@c-1234567890", "1@c-999999999", "1@ö-2", "\ud800@d-4"]
 TOPICS = ["T", "orders", "%RETRY%g", "тема", "😀", "\ud83d"]

@@ -23,7 +23,7 @@ from rmqalloc.snapshot.snapshot import Snapshot
 
 
 def read(source: Source, form: str) -> Snapshot:
-    """The snapshot of a JSON or YAML file.
+    """Return the snapshot of a JSON or YAML file.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def read(source: Source, form: str) -> Snapshot:
 
 
 def write(snapshot: Snapshot, form: str) -> bytes:
-    """The bytes of a JSON or YAML file."""
+    """Return the bytes of a JSON or YAML file."""
     document: dict[str, Any] = to_document(snapshot)
     if form == "json":
         return _json_text(document).encode()
@@ -61,7 +61,7 @@ def _json_text(document: dict[str, Any]) -> str:
 
 
 def _lines(value: Any) -> str:
-    """JSON of a field; a list has a line for every element, so that large files stay small and can be compared."""
+    """Return JSON of a field; a list has a line for every element, so that large files stay small and can be compared."""
     return "[\n" + ",\n".join(map(_json, value)) + "\n]" if isinstance(value, list) else _json(value)
 
 

@@ -93,7 +93,7 @@ class Rows:
             seen[broker] = max(seen.get(broker, 0), row.get("queue_id", -1) + 1)
 
     def snapshot(self) -> tuple[Snapshot, tuple[str, ...]]:
-        """The snapshot of all rows, and what had to be guessed for it."""
+        """Return the snapshot of all rows, and what had to be guessed for it."""
         topics = self._topics or {topic: {broker: {} for broker in seen} for topic, seen in self._seen.items()}
         made, guessed = [], 0
         for topic, brokers in topics.items():
@@ -125,7 +125,7 @@ class Rows:
 
 
 def from_rows(rows: Iterable[Row]) -> tuple[Snapshot, tuple[str, ...]]:
-    """The snapshot of rows, and warnings; see `rmqalloc.snapshot.files._table_columns`.
+    """Return the snapshot of rows, and warnings; see `rmqalloc.snapshot.files._table_columns`.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def _group(name: str, group: _Group, silent: Mapping[str, str]) -> Group:
 
 
 def _client(values: Row, group: _Group, answered: bool) -> Client:
-    """A client; where no row counts owned queues, those that have none are taken to own none if others own some."""
+    """Return a client; where no row counts owned queues, those that have none are taken to own none if others own some."""
     client_id = values["client_id"]
     is_first = group.by_id[client_id] is values
     owned = tuple(sorted(group.owned.get(client_id, ()))) if is_first else ()
@@ -233,7 +233,7 @@ def _client(values: Row, group: _Group, answered: bool) -> Client:
 
 
 def _lag(queue: MessageQueue, values: Row) -> Lag:
-    """Offsets of a queue; a lag alone stands for a queue that ends there and was never read."""
+    """Return offsets of a queue; a lag alone stands for a queue that ends there and was never read."""
     end, at, lag = values.get("broker_offset"), values.get("consumer_offset"), values.get("lag")
     if end is None:
         if lag is None:
@@ -252,7 +252,7 @@ def _reasons(values: Row) -> dict[str, Any]:
 
 
 def _json(name: str, text: str) -> dict[str, Any]:
-    """The object that a cell holds as JSON, an empty one without the cell."""
+    """Return the object that a cell holds as JSON, an empty one without the cell."""
     try:
         found = json_text.loads(text)
     except DocumentError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
@@ -17,7 +18,7 @@ from rmqalloc.snapshot.files._from_rows import Rows
 from rmqalloc.snapshot.files._parquet_pages import PageError, pages
 from rmqalloc.snapshot.files._table_columns import COLUMNS, Row, column_names
 from rmqalloc.snapshot.files._to_rows import to_rows
-from rmqalloc.snapshot.plain_data import SnapshotError, least
+from rmqalloc.snapshot.plain_data import SnapshotError, check_range, least
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.text import printable, shortened
 
@@ -29,7 +30,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
-    """The snapshot of a Parquet file whose columns are `rmqalloc.snapshot.files._table_columns`, and warnings.
+    """Return the snapshot of a Parquet file whose columns are `rmqalloc.snapshot.files._table_columns`, and warnings.
 
     Raises
     ------
@@ -51,7 +52,7 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
 
 
 def write(snapshot: Snapshot) -> bytes:
-    """The bytes of a Parquet file with all columns."""
+    """Return the bytes of a Parquet file with all columns."""
     out = io.BytesIO()
     rows = list(to_rows(snapshot))
     pq.write_table(pa.Table.from_pylist(rows, SCHEMA), out, compression="zstd")
@@ -81,7 +82,7 @@ def _rows(source: Source) -> Iterator[Row]:
 
 
 def _is_text(kind: Any) -> bool:
-    """Whether a column holds bytes, which may be read as a dictionary; some writers do not say that they are text."""
+    """Return whether a column holds bytes, which may be read as a dictionary; some writers do not say that they are text."""
     return any(
         is_one(kind) for is_one in (kinds.is_string, kinds.is_large_string, kinds.is_binary, kinds.is_large_binary)
     )
@@ -120,7 +121,7 @@ class _Column:
         self._words: list[Any] = []
 
     def values(self, column: Any) -> list[Any]:
-        """Python values, None for null."""
+        """Return Python values, None for null."""
         if COLUMNS[self._name] is str and kinds.is_dictionary(column.type):
             if self._dictionary is None or not column.dictionary.equals(self._dictionary):
                 self._dictionary, self._words = column.dictionary, column.dictionary.cast(pa.string()).to_pylist()
@@ -129,19 +130,17 @@ class _Column:
 
 
 def _values(name: str, column: Any) -> list[Any]:
-    """Python values of a column that is no dictionary of texts."""
+    """Return Python values of a column that is no dictionary of texts."""
     kind = COLUMNS[name]
     if kinds.is_null(column.type):
         return [None] * len(column)
     if kind is not str and (kinds.is_string(column.type) or kinds.is_dictionary(column.type)):
         raise SnapshotError(f"column {name} holds text; {kind.__name__} is needed")
     try:
-        values: list[Any] = column.cast(_TYPES[kind]).to_pylist()
+        cells = column.cast(_TYPES[kind])
     except pa.ArrowException as error:
         raise SnapshotError(f"column {name} cannot be read as {_TYPES[kind]}: {error}") from None
-    if (
-        kind is int
-        and (low := next((one for one in values if one is not None and one < least(name)), None)) is not None
-    ):
-        raise SnapshotError(f"{name} must be from {least(name)} to {2**63 - 1}, got {low}")
+    if kind is int and len(low := cells.filter(pc.less(cells, least(name)))):
+        check_range(name, low[0].as_py())
+    values: list[Any] = cells.to_pylist()
     return values

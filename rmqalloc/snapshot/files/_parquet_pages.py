@@ -26,22 +26,14 @@ class PageError(Error, ValueError):
 
 
 class Page(NamedTuple):
-    """What a header says.
+    """What a header says."""
 
-    Attributes
-    ----------
-    n_bytes : int
-        Of the page as it is unpacked.
-    is_delta : bool
-        Whether its texts begin as those before them do, so that a few bytes may stand for any number.
-    """
-
-    n_bytes: int
-    is_delta: bool
+    n_bytes: int  # of the page as it is unpacked
+    is_delta: bool  # whether its texts begin as those before them do, so that a few bytes may stand for any number
 
 
 def pages(data: bytes) -> Iterator[Page]:
-    """Every page of a file whose footer Arrow has read.
+    """Yield every page of a file whose footer Arrow has read.
 
     The footer is read here once more: asked for a column that is damaged, Arrow ends the process.
     """
@@ -92,7 +84,7 @@ class _Header:
             raise PageError("a header lies outside of the file")
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """Fields by their numbers."""
+        """Return fields by their numbers."""
         fields: dict[int, Any] = {}
         number = 0
         while kind := self._byte():

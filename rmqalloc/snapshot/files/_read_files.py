@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 
 from rmqalloc.documents import STDIN, Source, read_source
 from rmqalloc.documents.read_budget import no_collection
+from rmqalloc.examples import PREFIX, find
 from rmqalloc.snapshot.files import (
     _document_text as document_text,
 )
@@ -34,7 +37,7 @@ _MQADMIN_JSON = re.compile(
 
 
 def read_snapshot(path_or_dash: str, form: str = AUTO) -> Snapshot:
-    """The snapshot that a file holds.
+    """Return the snapshot that a file holds.
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ def read_snapshot_with_warnings(path_or_dash: str | Source, form: str = AUTO) ->
 
 
 def read_snapshots(paths: Sequence[str | Source], form: str = AUTO) -> tuple[Snapshot, tuple[str, ...]]:
-    """The snapshot that several outputs of mqadmin make together, or the one of a single file of any form.
+    """Return the snapshot that several outputs of mqadmin make together, or the one of a single file of any form.
 
     Parameters
     ----------
@@ -102,7 +105,7 @@ def _read(source: Source, form: str) -> tuple[Snapshot, tuple[str, ...]]:
 
 
 def form_of(source: Source) -> str:
-    """The form of a file: by its suffix where that says it, else by its content.
+    """Return the form of a file: by its suffix where that says it, else by its content.
 
     Examples
     --------
@@ -137,3 +140,52 @@ def _has_columns(text: str) -> bool:
         return len(names) > 1 and any(column_names(name.strip('" ') for name in names))
     except SnapshotError:
         return False
+
+
+def read(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], form: str = AUTO) -> Snapshot:
+    r"""Read a snapshot from a file, from several outputs of mqadmin, or from text.
+
+    Parameters
+    ----------
+    source : str, path, or iterable of them
+        A path, ``-`` for standard input, or ``example:NAME``; several paths if all are outputs of mqadmin. Text with a line
+        break is read itself: a snapshot in JSON, YAML or CSV, or what mqadmin prints.
+    form : str
+        ``json``, ``yaml``, ``csv``, ``parquet`` or ``mqadmin``; ``auto`` decides by the suffix, else by the content.
+
+    Returns
+    -------
+    Snapshot
+        What should be known about it, such as names that mqadmin probably cut, is issued as a `UserWarning`.
+
+    Raises
+    ------
+    OSError
+        A file cannot be read.
+    SnapshotError
+        It is not a snapshot; the message names the file, the line and the field.
+    ExampleError
+        There is no example of that name.
+    ModuleNotFoundError
+        The form needs a package that is not installed (PyYAML, pyarrow).
+
+    Examples
+    --------
+    >>> [group.name for group in read("example:seed").groups]
+    ['by-average', 'by-ring']
+    >>> read('{"apiVersion": "rmqalloc/v2",\n"kind": "Snapshot"}').groups
+    ()
+    """
+    several = [source] if isinstance(source, str | os.PathLike) else list(source)
+    snapshot, notes = read_snapshots([_named(one) for one in several], form)
+    for note in notes:
+        warnings.warn(note, stacklevel=2)
+    return snapshot
+
+
+def _named(source: str | os.PathLike[str]) -> str | Source:
+    """Return the file that is meant, or the text itself."""
+    path = os.fspath(source)
+    if "\n" in path:
+        return Source("text", path.encode("utf-8", "surrogateescape"), SnapshotError)
+    return str(find(path, "snapshot").path) if path.startswith(PREFIX) else path

@@ -73,7 +73,7 @@ _OTHER_NAMES = {
 
 
 def column_names(header: Iterable[str]) -> list[str]:
-    """The columns that a header names; blanks, dashes and capitals do not matter.
+    """Return the columns that a header names; blanks, dashes and capitals do not matter.
 
     Examples
     --------

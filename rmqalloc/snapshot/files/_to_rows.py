@@ -19,7 +19,7 @@ _NAMES = ("consumer_group", "topic", "broker_name", "client_id")
 
 
 def to_rows(snapshot: Snapshot) -> Iterator[Row]:
-    """Rows that hold what a long table can hold; see `rmqalloc.snapshot.files._table_columns`."""
+    """Yield rows that hold what a long table can hold; see `rmqalloc.snapshot.files._table_columns`."""
     for number, cells in enumerate(_rows(snapshot)):
         if number >= most_rows():
             raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups at once")
@@ -81,7 +81,7 @@ def _held(text: str | None) -> str | None:
 
 
 def _json(name: str, values: Mapping[str, Any]) -> str | None:
-    """A cell of a few values by name, None for none: what the reader of cells refuses is found by it."""
+    """Return a cell of a few values by name, None for none: what the reader of cells refuses is found by it."""
     if not values:
         return None
     text = json.dumps(values, ensure_ascii=False, default=sorted)
@@ -115,7 +115,7 @@ def _n_owned(client: Client) -> int | None:
 
 
 def _queue_rows(group: Group, key: Row) -> Iterator[Row]:
-    """A row for every owner of a queue, and one for every queue that has a lag and no owner."""
+    """Yield a row for every owner of a queue, and one for every queue that has a lag and no owner."""
     lags = {lag.queue: lag for lag in group.lags}
     owners: dict[MessageQueue, list[str]] = {queue: [] for queue in lags}
     seen: set[str] = set()

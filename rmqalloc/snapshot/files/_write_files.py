@@ -61,7 +61,7 @@ def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO, safe
 
 
 def form_to_write(path_or_dash: str, form: str = AUTO) -> str:
-    """The form that a file will be written in.
+    """Return the form that a file will be written in.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def form_to_write(path_or_dash: str, form: str = AUTO) -> str:
 
 
 def losses(snapshot: Snapshot, form: str) -> tuple[str, ...]:
-    """Fields of the snapshot that a form cannot hold; JSON and YAML hold all.
+    """Return fields of the snapshot that a form cannot hold; JSON and YAML hold all.
 
     Examples
     --------
@@ -103,7 +103,7 @@ def _bytes(snapshot: Snapshot, form: str, safe: bool) -> bytes:
 
 
 def _differences(before: Any, after: Any, parts: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
-    """Places at which two documents differ; all elements of a list count as its first."""
+    """Yield places at which two documents differ; all elements of a list count as its first."""
     if isinstance(before, dict) and isinstance(after, dict):
         for name in {**before, **after}:
             yield from _differences(before.get(name), after.get(name), (*parts, name))

@@ -14,7 +14,7 @@ from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.snapshot.files._from_rows import Rows
 from rmqalloc.snapshot.files._table_columns import COLUMNS, column_names
 from rmqalloc.snapshot.files._to_rows import to_rows
-from rmqalloc.snapshot.plain_data import SnapshotError, least
+from rmqalloc.snapshot.plain_data import SnapshotError, check_range
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.text import is_formula
 
@@ -26,19 +26,14 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
-    """The snapshot of a CSV file whose first row names `rmqalloc.snapshot.files._table_columns`, and warnings.
+    """Return the snapshot of a CSV file whose first row names `rmqalloc.snapshot.files._table_columns`, and warnings.
 
     Raises
     ------
     SnapshotError
         If it is none; the message names the file, the line and the column.
     """
-    text = source.text()
-    first = text.partition("\n")[0]
-    delimiter = max(_DELIMITERS, key=first.count)
-    if first.count(delimiter) >= _MOST_CELLS:
-        raise source.error(f"has {first.count(delimiter) + 1} columns; up to {_MOST_CELLS} are read", 1)
-    reader = rows(text)
+    reader = rows(source)
     try:
         names = column_names(next(reader, []))
         table = Rows(names)
@@ -56,24 +51,19 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
     return table.checked(source)
 
 
-def rows(text: str) -> Any:
-    """Rows of cells, read lazily, the header first; the delimiter is what the header has most of."""
+def rows(source: Source) -> Any:
+    """Return a reader of the rows of a table, whose delimiter is the one that the first line has most of."""
+    text = source.text()
     first = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first.count)
-    _allow_long_cells()
+    if first.count(delimiter) >= _MOST_CELLS:
+        raise source.error(f"has {first.count(delimiter) + 1} columns; up to {_MOST_CELLS} are read", 1)
+    csv.field_size_limit(max(csv.field_size_limit(), read_budget.MAX_BYTES))
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
 
 
-def _allow_long_cells() -> None:
-    """Let a cell be as long as a file, as a list of CONFIG may be: the standard library stops at 131,072 characters.
-
-    That bound is one for the process. It is raised and never lowered: rows are read lazily, on any thread.
-    """
-    csv.field_size_limit(max(csv.field_size_limit(), read_budget.MAX_BYTES))
-
-
 def write(snapshot: Snapshot, safe: bool = False) -> bytes:
-    """The bytes of a CSV file with the columns that are filled anywhere; ``safe`` puts an apostrophe before formulas."""
+    """Return the bytes of a CSV file with the columns that are filled anywhere; ``safe`` puts an apostrophe before formulas."""
     rows = list(to_rows(snapshot))
     filled = {name for row in rows for name in row}
     if "consumer_group" in filled:
@@ -87,7 +77,7 @@ def write(snapshot: Snapshot, safe: bool = False) -> bytes:
 
 
 def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
-    """Line (but for line breaks within cells), column and text of every cell that a spreadsheet takes for a formula.
+    """Yield the line (but for line breaks within cells), column and text of every cell that a spreadsheet takes for a formula.
 
     Examples
     --------
@@ -100,7 +90,7 @@ def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
 
 
 def _cells(names: list[str], cells: list[str]) -> Iterator[tuple[str, Any]]:
-    """Filled cells of a row."""
+    """Yield filled cells of a row."""
     if any(cell.strip() for cell in islice(cells, len(names), None)):
         raise SnapshotError(f"has {len(cells)} cells, the header {len(names)}")
     for name, cell in zip(names, cells, strict=False):
@@ -113,14 +103,8 @@ def _whole(name: str, text: str) -> int:
     digits = number[1:] if number[:1] in ("-", "+") else number
     if not (digits.isascii() and digits.isdigit() and len(digits) < 20) or zeros.strip("0"):
         raise SnapshotError(f"{name} must be a whole number, got {text[:40]!r}")
-    return _in_range(name, int(number))
-
-
-def _in_range(name: str, number: int) -> int:
-    """The number, if the column may hold it."""
-    if not least(name) <= number < 2**63:
-        raise SnapshotError(f"{name} must be from {least(name)} to {2**63 - 1}, got {number}")
-    return number
+    check_range(name, int(number))
+    return int(number)
 
 
 def _number(name: str, text: str) -> float:

@@ -14,7 +14,7 @@ Place = tuple[int, int | None]
 
 
 def group_places(path: str | Source, form: str = AUTO) -> dict[str, Place]:
-    """Where the consumer groups of a snapshot are first spoken of."""
+    """Return where the consumer groups of a snapshot are first spoken of."""
     source = path if isinstance(path, Source) else read_source(path, SnapshotError)
     found = form_of(source) if form == AUTO else form
     if found == "csv":
@@ -31,7 +31,7 @@ def _of_document(source: Source, form: str) -> dict[str, Place]:
 
 
 def _of_rows(source: Source) -> dict[str, Place]:
-    reader = csv_text.rows(source.text())
+    reader = csv_text.rows(source)
     names = column_names(next(reader, []))
     places: dict[str, Place] = {}
     if "consumer_group" not in names:

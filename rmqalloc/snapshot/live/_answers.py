@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import Any, NamedTuple, TypeVar
 
 from rmqalloc.documents.fields import MAX_QUEUES
@@ -131,19 +131,19 @@ class Modes(NamedTuple):
 
 
 def is_system_group(name: str) -> bool:
-    """Whether RocketMQ made this group for itself."""
+    """Return whether RocketMQ made this group for itself."""
     return _SYSTEM_GROUPS.fullmatch(name) is not None
 
 
 def brokers(body: Any, on_left_out: OnLeftOut = refuse) -> tuple[Broker, ...]:
-    """Whom to ask of every broker, by name: the master, or the slave of the lowest id where there is none."""
-    table = _object(_object(body, "cluster").get("brokerAddrTable") or {}, "brokerAddrTable")
+    """Return whom to ask of every broker, by name: the master, or the slave of the lowest id where there is none."""
+    table = _table(body, "cluster", "brokerAddrTable")
     found = _each(sorted(table.items()), lambda item: _broker(*item), on_left_out)
     return tuple(one for one in found if one is not None)
 
 
 def _broker(name: str, content: Any) -> Broker | None:
-    """One broker, None if it has no address."""
+    """Return one broker, None if it has no address."""
     one = _object(content, f"broker {_text(name, 'broker')}")
     addresses = _object(one.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
     if not addresses:
@@ -160,19 +160,18 @@ def _broker(name: str, content: Any) -> Broker | None:
 
 
 def clusters(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
-    """Names of the clusters that a name server knows."""
-    table = _object(_object(body, "cluster").get("clusterAddrTable") or {}, "clusterAddrTable")
-    return _each(table, lambda name: _text(name, "cluster"), on_left_out)
+    """Return names of the clusters that a name server knows."""
+    return _each(_table(body, "cluster", "clusterAddrTable"), lambda name: _text(name, "cluster"), on_left_out)
 
 
 def topic_names(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
-    """All topics that a name server lists."""
+    """Return all topics that a name server lists."""
     names = _list(_object(body, "topics").get("topicList") or [], "topicList")
     return _each(names, lambda name: _text(name, "topic"), on_left_out)
 
 
 def route(name: str, body: Any) -> Topic:
-    """A topic from its route."""
+    """Return a topic from its route."""
     content = _object(body, "route")
     if content.get("topicQueueMappingByBroker"):
         raise AnswerError(f"topic {name!r} is a static topic (logical queues); static topics are not read")
@@ -188,41 +187,43 @@ def route(name: str, body: Any) -> Topic:
 
 
 def route_brokers(body: Any) -> list[Broker]:
-    """The brokers of a route, see `brokers`: of one without a master the slave of the lowest id."""
-    found = []
+    """Return the brokers of a route, see `brokers`: of one without a master the slave of the lowest id."""
+    found = [_broker(name, data) for name, data in _broker_datas(body)]
+    return [one for one in found if one is not None]
+
+
+def _broker_datas(body: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for data in _list(_object(body, "route").get("brokerDatas") or [], "brokerDatas"):
-        broker = _broker(_text(_object(data, "brokerData").get("brokerName"), "brokerName"), data)
-        found += [broker] if broker is not None else []
-    return found
+        one = _object(data, "brokerData")
+        yield _text(one.get("brokerName"), "brokerName"), one
 
 
 def broker_names(body: Any) -> dict[str, str]:
-    """Names of the brokers of a route by all addresses that they have, those of slaves among them."""
+    """Return names of the brokers of a route by all addresses that they have, those of slaves among them."""
     found: dict[str, str] = {}
-    for data in _list(_object(body, "route").get("brokerDatas") or [], "brokerDatas"):
-        one = _object(data, "brokerData")
-        name = _text(one.get("brokerName"), "brokerName")
+    for name, one in _broker_datas(body):
         addresses = _object(one.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
         found |= {_text(address, f"address of broker {name}"): name for address in addresses.values()}
     return found
 
 
 def connections(body: Any) -> Connections:
-    """The clients of a group, in the order of their ids."""
+    """Return the clients of a group, in the order of their ids."""
     content = _object(body, "connections")
     found = [_connection(data) for data in _list(content.get("connectionSet"), "connectionSet")]
-    table = _object(content.get("subscriptionTable") or {}, "subscriptionTable")
+    table = _table(content, "connections", "subscriptionTable")
     topics = {_text(name, "topic"): _object(one, "subscription") for name, one in table.items()}
     model = content.get("messageModel") or "CLUSTERING"
     is_lite = model == _LITE_MODEL
     if model not in MESSAGE_MODELS and not is_lite:
         raise AnswerError(f"groups of message model {_shown(model)} are not read")
     model = "CLUSTERING" if is_lite else model
-    return Connections(tuple(sorted(found, key=_by_id)), frozenset(topics), model, _filters(topics), is_lite)
+    found.sort(key=lambda one: (one.client_id, one.language or "", one.version or ""))
+    return Connections(tuple(found), frozenset(topics), model, _filters(topics), is_lite)
 
 
 def _filters(subscriptions: Mapping[str, Mapping[str, Any]]) -> dict[str, Filter] | None:
-    """Subscriptions by topic that do not take all messages; None if one does not say."""
+    """Return subscriptions by topic that do not take all messages; None if one does not say."""
     if not all({"subString", "tagsSet"} & one.keys() for one in subscriptions.values()):
         return None
     found = {topic: _filter(one) for topic, one in subscriptions.items()}
@@ -230,7 +231,7 @@ def _filters(subscriptions: Mapping[str, Mapping[str, Any]]) -> dict[str, Filter
 
 
 def _filter(subscription: Mapping[str, Any]) -> Filter:
-    """Which messages a subscription takes; brokers hold one without a type, and an empty expression, as Java does."""
+    """Return which messages a subscription takes; brokers hold one without a type, and an empty expression, as Java does."""
     expression = subscription.get("subString")
     if expression is None:
         tags = _list(subscription.get("tagsSet") or [], "tagsSet")
@@ -250,13 +251,8 @@ def _connection(data: Any) -> ClientConnection:
     )
 
 
-def _by_id(one: ClientConnection) -> tuple[str, ...]:
-    """Where a connection stands among those of its client id, be its language and version known or not."""
-    return one.client_id, one.language or "", one.version or ""
-
-
 def running_info(body: Any) -> RunningInfo:
-    """What a client owns, subscribes to and uses.
+    """Return what a client owns, subscribes to and uses.
 
     Notes
     -----
@@ -265,11 +261,9 @@ def running_info(body: Any) -> RunningInfo:
     pushed to it; see `tells_queues`.
     """
     content = _object(body, "running info")
-    properties = _object(content.get("properties") or {}, "properties")
-    subscriptions = [
-        _object(one, "subscription") for one in _list(content.get("subscriptionSet") or [], "subscriptionSet")
-    ]
-    by_topic = {_text(one.get("topic"), "topic"): one for one in subscriptions}
+    properties = _table(content, "running info", "properties")
+    listed = _list(content.get("subscriptionSet") or [], "subscriptionSet")
+    by_topic = {_text(one.get("topic"), "topic"): one for one in [_object(one, "subscription") for one in listed]}
     started = properties.get("PROP_CONSUMER_START_TIMESTAMP")
     java_class = properties.get("allocateMessageQueueStrategy")
     table: Any = content.get("mqTable")
@@ -287,12 +281,12 @@ def running_info(body: Any) -> RunningInfo:
 
 
 def tells_queues(properties: Mapping[str, Any], table: Sized) -> bool:
-    """Whether a client's table of queues says what it owns; that of one that pulls does not if it is empty."""
+    """Return whether a client's table of queues says what it owns; that of one that pulls does not if it is empty."""
     return bool(len(table)) or properties.get("PROP_CONSUME_TYPE") != "CONSUME_ACTIVELY"
 
 
 def lags(body: Any) -> tuple[list[Lag], float]:
-    """Offsets of every queue of one broker, and messages consumed per second there."""
+    """Return offsets of every queue of one broker, and messages consumed per second there."""
     content = _object(body, "consume stats")
     found = []
     for key, value in _pairs(content.get("offsetTable") or {}):
@@ -306,7 +300,7 @@ def lags(body: Any) -> tuple[list[Lag], float]:
 
 
 def groups(body: Any, on_left_out: OnLeftOut = refuse) -> dict[str, GroupConfig]:
-    """Groups that a broker has settings for, RocketMQ's own aside."""
+    """Return groups that a broker has settings for, RocketMQ's own aside."""
     table = _object(_object(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable")
     names = _each(table, lambda name: _text(name, "group"), on_left_out)
     return {name: _settings(table[name]) for name in names if not is_system_group(name)}
@@ -322,10 +316,9 @@ def _settings(settings: Any) -> GroupConfig:
 
 
 def request_modes(body: Any) -> dict[tuple[str, str], GroupMode]:
-    """How groups read topics where brokers assign the queues, by topic and group, as far as somebody has set it."""
-    table = _object(_object(body, "request modes").get("messageRequestModeMap") or {}, "messageRequestModeMap")
+    """Return how groups read topics where brokers assign the queues, by topic and group, as far as somebody has set it."""
     found = {}
-    for topic, groups in table.items():
+    for topic, groups in _table(body, "request modes", "messageRequestModeMap").items():
         for group, value in _object(groups, "request modes of a topic").items():
             one = _object(value, "request mode")
             share = _whole(one.get("popShareQueueNum") or 0, -_INT, _INT)
@@ -334,7 +327,7 @@ def request_modes(body: Any) -> dict[tuple[str, str], GroupMode]:
 
 
 def default_mode(settings: str) -> GroupMode:
-    """How groups read of which nobody has set it, by a broker's settings.
+    """Return how groups read of which nobody has set it, by a broker's settings.
 
     Examples
     --------
@@ -358,12 +351,12 @@ def supports_acting_master(settings: str) -> bool:
 
 
 def _values(settings: str) -> dict[str, str]:
-    """A server's settings by name."""
+    """Return a server's settings by name."""
     return {name: value for name, _, value in (line.partition("=") for line in settings.splitlines())}
 
 
 def version_name(ordinal: int) -> str:
-    """Release of a client from the ordinal of ``MQVersion.Version`` that it sends.
+    """Return the release of a client from the ordinal of ``MQVersion.Version`` that it sends.
 
     Examples
     --------
@@ -379,7 +372,7 @@ def version_name(ordinal: int) -> str:
 
 
 def _not_dropped(table: Any) -> tuple[MessageQueue, ...]:
-    """Queues of a process queue table; ``droped`` is spelt so on the wire."""
+    """Return queues of a process queue table; ``droped`` is spelt so on the wire."""
     return tuple(
         sorted(_queue(key) for key, value in _pairs(table) if not _object(value, "process queue").get("droped"))
     )
@@ -405,6 +398,10 @@ def _object(value: Any, what: str) -> Mapping[str, Any]:
     return value
 
 
+def _table(body: Any, what: str, key: str) -> Mapping[str, Any]:
+    return _object(_object(body, what).get(key) or {}, key)
+
+
 def _list(value: Any, what: str) -> list[Any]:
     if not isinstance(value, list) or isinstance(value, Pairs):
         raise AnswerError(f"{what}: a list was expected, got {type(value).__name__}")
@@ -426,7 +423,7 @@ def _text(value: Any, what: str, most: int = MAX_NAME) -> str:
 
 
 def _whole(value: Any, least: int, end: int) -> int:
-    """A whole number of a range, or its digits: keys of objects and settings of brokers are text."""
+    """Return a whole number of a range, or its digits: keys of objects and settings of brokers are text."""
     number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
     if type(number) is not int or not least <= number < end:
         raise AnswerError(f"a number from {least} to {end - 1} was expected, got {_shown(value)}")
@@ -434,7 +431,7 @@ def _whole(value: Any, least: int, end: int) -> int:
 
 
 def _shown(value: Any) -> str:
-    """A short picture of a value, however long it is."""
+    """Return a short picture of a value, however long it is."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"a number of {value.bit_length()} bits"
     text = repr(value[:60] if isinstance(value, str) else value) if isinstance(value, (str, int, float)) else ""
@@ -442,7 +439,7 @@ def _shown(value: Any) -> str:
 
 
 def _each(items: Iterable[Any], read: Callable[[Any], T], on_left_out: OnLeftOut) -> list[T]:
-    """What the entries of a list come to; an entry that cannot be read is reported and left out."""
+    """Return what the entries of a list come to; an entry that cannot be read is reported and left out."""
     found = []
     for item in items:
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.bodies import RETRY_PREFIX
@@ -66,7 +67,7 @@ def group(
 def _subscriptions(
     view: Mapping[str, Connections], infos: Mapping[str, RunningInfo], lags: Iterable[Lag], lite_topic: str | None
 ) -> tuple[list[str], dict[str, str]]:
-    """Topics of a group, that of its lite topics among them, which nobody else says; and why there may be more."""
+    """Return topics of a group, that of its lite topics among them, which nobody else says; and why there may be more."""
     parents = () if lite_topic is None else (lite_topic,)
     if view:
         # A broker lists what the client subscribes to that sent the last heartbeat; others may subscribe to more.
@@ -80,7 +81,7 @@ def _subscriptions(
 
 
 def _is_shared(known: Connections) -> bool:
-    """Whether a broker lists clients that share queues."""
+    """Return whether a broker lists clients that share queues."""
     return known.is_lite or any(is_behind_proxy(one.client_id) for one in known.connections)
 
 
@@ -101,7 +102,7 @@ def _filters(view: Iterable[Connections]) -> dict[str, tuple[Filter, ...]] | Non
 
 
 def _alive(lists: Mapping[str, Sequence[ClientConnection]]) -> dict[str, tuple[ClientConnection, ...]]:
-    """Lists of brokers with every client id as often as all lists have it that have it at all."""
+    """Return lists of brokers with every client id as often as all lists have it that have it at all."""
     counts = [Counter(one.client_id for one in some) for some in lists.values()]
     least = {one: min(count[one] for count in counts if one in count) for count in counts for one in count}
     found = {}
@@ -115,20 +116,20 @@ def _alive(lists: Mapping[str, Sequence[ClientConnection]]) -> dict[str, tuple[C
 
 
 def may_be_assigned(view: Mapping[str, Connections], infos: Mapping[str, RunningInfo]) -> bool:
-    """Whether brokers may assign a group's queues: a client says so, or none says anything and the release of some can."""
+    """Return whether brokers may assign a group's queues: a client says so, or none answers and some release can."""
     if infos:
         return any(map(_is_served, infos.values()))
     listed = (one for known in view.values() for one in known.connections)
-    return any(_assigns_since_5(one.version) and not is_behind_proxy(one.client_id) for one in listed)
+    return any(_assigns(one.version or "") and not is_behind_proxy(one.client_id) for one in listed)
 
 
-def _assigns_since_5(version: str | None) -> bool:
-    """Whether a release lets brokers assign: 5.0 and later."""
-    return version is not None and not version.startswith("older") and version >= "5"
+def _assigns(version: str) -> bool:
+    """Return whether a release lets brokers assign: 5.0 and later."""
+    return version >= "5" and not version.startswith("older")
 
 
 def _is_served(info: RunningInfo) -> bool:
-    """Whether brokers assign a client's queues; ordered consumers never let them."""
+    """Return whether brokers assign a client's queues; ordered consumers never let them."""
     return not info.client_rebalance and not info.is_ordered
 
 
@@ -151,28 +152,20 @@ def _assignment(
 
 
 def _clients(connections: Iterable[ClientConnection], infos: Mapping[str, RunningInfo]) -> Iterable[Client]:
-    """Clients of a list; of several connections of one id only one answers for itself, so only the first gets it."""
+    """Return clients of a list; of several connections of one id only one answers for itself, so only the first gets it."""
     answered = set()
     for one in connections:
+        client = Client(one.client_id, language=one.language, version=one.version)
         info = None if one.client_id in answered else infos.get(one.client_id)
         answered.add(one.client_id)
-        if info is None:
-            yield Client(one.client_id, language=one.language, version=one.version)
-            continue
-        yield Client(
-            one.client_id,
-            language=one.language,
-            version=one.version,
-            strategy=info.strategy,
-            subscriptions=info.subscriptions,
-            owned=_owned(info),
-            filters=info.filters,
-            start_timestamp=info.start_timestamp,
-        )
+        if info is not None:
+            client = replace(client, strategy=info.strategy, subscriptions=info.subscriptions, owned=_owned(info))
+            client = replace(client, filters=info.filters, start_timestamp=info.start_timestamp)
+        yield client
 
 
 def _owned(info: RunningInfo) -> tuple[MessageQueue, ...] | None:
-    """Queues that a client says it pulls or pops, None where it reports neither."""
+    """Return queues that a client says it pulls or pops, None where it reports neither."""
     return None if info.owned is None and not info.popped else tuple(sorted({*(info.owned or ()), *info.popped}))
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from operator import attrgetter
 from typing import Any, TypeVar
 from zlib import crc32
 
 from rmqalloc.globs import matches_any
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
+from rmqalloc.remoting.bodies import RETRY_PREFIX
 from rmqalloc.remoting.client import Access, Remote
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _answers as answers
@@ -23,7 +25,6 @@ from rmqalloc.snapshot.system_topics import is_system_topic
 from rmqalloc.text import named
 
 NAME_SERVER = "name server"
-_RETRY = "%RETRY%"
 _NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)
 _NOT_KNOWN = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
@@ -37,22 +38,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What of a cluster is read.
+    """What of a cluster is read."""
 
-    Attributes
-    ----------
-    groups, topics : tuple of str
-        Patterns with ``*``, ``?`` and ``[...]``. With patterns of topics only groups that subscribe to such a topic are read.
-    lag : bool
-        Ask how far every queue has been consumed.
-    running_info : bool
-        Ask every client, through its broker, which queues it owns.
-    """
-
+    # patterns with ``*``, ``?`` and ``[...]``. With patterns of topics only groups that subscribe to such a topic are
+    # read
     groups: tuple[str, ...] = ("*",)
     topics: tuple[str, ...] = ("*",)
-    lag: bool = True
-    running_info: bool = True
+    lag: bool = True  # ask how far every queue has been consumed
+    running_info: bool = True  # ask every client, through its broker, which queues it owns
 
 
 def take_snapshot(
@@ -99,7 +92,7 @@ class Taker:
         views = {group: view for group, view in zip(known, asked, strict=True) if self._is_wanted(view)}
         topics = {topic for view in views.values() for one in view.values() for topic in one.subscriptions}
         topics.update(self._lite[group] for group in views if group in self._lite)
-        topics |= {name for name in names if self._is_user_topic(name) and _matches(name, self.wanted.topics)}
+        topics |= {name for name in names if self._is_user_topic(name) and matches_any(name, self.wanted.topics)}
         found = await asyncio.gather(*(self._route(topic) for topic in sorted(topics)))
         routes = {topic.name: topic for topic in found if topic is not None}
         found_groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
@@ -113,17 +106,9 @@ class Taker:
         return Snapshot(tuple(routes.values()), tuple(groups), errors, now, brokers=tuple(brokers), unknown=unknown)
 
     async def _read_cluster(self) -> None:
-        """Whom to ask; without that there is nothing to read."""
+        """Read whom to ask; without that there is nothing to read."""
         code = ReadCode.GET_BROKER_CLUSTER_INFO
-
-        def read(body: Any) -> tuple[tuple[Broker, ...], list[str]]:
-            listed = self._listed(
-                NAME_SERVER,
-                code,
-                lambda body, on_left_out: (answers.brokers(body, on_left_out), answers.clusters(body, on_left_out)),
-            )
-            return listed(body)
-
+        read = self._listed(NAME_SERVER, code, lambda *given: (answers.brokers(*given), answers.clusters(*given)))
         try:
             brokers, clusters = await self.remote.ask_name_server(code, read=read)
         except answers.AnswerError as error:
@@ -133,22 +118,19 @@ class Taker:
         self._own_topics = {*self.brokers, *clusters}
 
     async def _with_roles(self, brokers: tuple[Broker, ...]) -> tuple[Broker, ...]:
-        """The brokers with the roles that slaves of brokers without a master have: the name server decides that, too."""
+        """Return the brokers with the roles that slaves of brokers without a master have: the name server decides that, too."""
         if all(one.role != "ACTING_MASTER" for one in brokers):
             return brokers
         code = ReadCode.GET_NAMESRV_CONFIG
         is_supported = await self._from_name_server(code, {}, code.name, answers.supports_acting_master)
-        if is_supported is None:
-            doubt = "the name server did not say whether it lets slaves stand in (supportActingMaster)"
-            return tuple(replace(one, role_doubt=doubt) if one.role == "ACTING_MASTER" else one for one in brokers)
-        return (
-            brokers
-            if is_supported
-            else tuple(replace(one, role="SLAVE") if one.role == "ACTING_MASTER" else one for one in brokers)
-        )
+        if is_supported:
+            return brokers
+        doubt = "the name server did not say whether it lets slaves stand in (supportActingMaster)"
+        change: dict[str, Any] = {"role_doubt": doubt} if is_supported is None else {"role": "SLAVE"}
+        return tuple(replace(one, **change) if one.role == "ACTING_MASTER" else one for one in brokers)
 
     def _listed(self, source: str, code: ReadCode, read: Callable[[Any, answers.OnLeftOut], T]) -> Callable[[Any], T]:
-        """A reader of a list that keeps what it leaves out as errors."""
+        """Return a reader of a list that keeps what it leaves out as errors."""
 
         def listed(body: Any) -> T:
             left_out: list[str] = []
@@ -163,8 +145,8 @@ class Taker:
         return listed
 
     async def _group_names(self, topics: list[str]) -> list[str]:
-        """Wanted groups: those that brokers have settings for, and those that have a retry topic."""
-        found = {topic.removeprefix(_RETRY) for topic in topics if topic.startswith(_RETRY)}
+        """Return wanted groups: those that brokers have settings for, and those that have a retry topic."""
+        found = {topic.removeprefix(RETRY_PREFIX) for topic in topics if topic.startswith(RETRY_PREFIX)}
         code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
         asked = (
             self._ask_broker(name, code, {}, self._listed(f"broker {name}", code, answers.groups))
@@ -177,10 +159,10 @@ class Taker:
                     self._paused.setdefault(name, []).append(broker)
                 if settings.lite_topic is not None:
                     self._lite.setdefault(name, settings.lite_topic)
-        return sorted(n for n in found if _matches(n, self.wanted.groups) and not answers.is_system_group(n))
+        return sorted(n for n in found if matches_any(n, self.wanted.groups) and not answers.is_system_group(n))
 
     async def _known_to(self, group: str) -> dict[str, answers.Connections]:
-        """The group as every broker knows it; a broker that does not is left out."""
+        """Return the group as every broker knows it; a broker that does not is left out."""
         code, fields = ReadCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}
         asked = (self._ask_broker(name, code, fields, answers.connections) for name in self.brokers)
         found = zip(self.brokers, await asyncio.gather(*asked), strict=True)
@@ -188,43 +170,37 @@ class Taker:
 
     async def _route(self, topic: str) -> Topic | None:
         fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
-        code = ReadCode.GET_ROUTE_INFO_BY_TOPIC
-        return await self._from_name_server(
-            code, fields, f"route of topic {topic}", lambda body: answers.route(topic, body)
-        )
+        code, request = ReadCode.GET_ROUTE_INFO_BY_TOPIC, f"route of topic {topic}"
+        return await self._from_name_server(code, fields, request, partial(answers.route, topic))
 
     async def _from_name_server(
         self, code: ReadCode, fields: Mapping[str, str], request: str, read: Callable[[Any], T]
     ) -> T | None:
-        """What the name server answers, see `_kept`."""
+        """Return what the name server answers, see `_kept`."""
         return await self._kept(NAME_SERVER, request, lambda: self.remote.ask_name_server(code, fields, read))
 
     async def _group(self, name: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]) -> Group:
-        """One group with everything that is wanted of it."""
+        """Return one group with everything that is wanted of it."""
         infos, (lags, tps) = await asyncio.gather(self._infos(name, view), self._lags(name, view, routes))
         modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
         group = members.group(name, view, infos, routes, lags, tps, modes, self._lite.get(name))
-        unknown = (
-            self._not_answered(group, infos)
-            if modes is None
-            else self._not_answered(group, infos) | self._modes_missing()
-        )
-        paused = tuple(self._paused.get(name, ()))
-        return replace(group, paused_brokers=paused, unknown={**unknown, **group.unknown})
+        missing = {} if modes is None else self._modes_missing()
+        unknown = self._not_answered(group, infos) | missing | dict(group.unknown)
+        return replace(group, paused_brokers=tuple(self._paused.get(name, ())), unknown=unknown)
 
     def _not_answered(self, group: Group, infos: Mapping[str, answers.RunningInfo]) -> dict[str, str]:
-        """What is not known of a group because clients did not answer while others did, or because none is there."""
+        """Return what is not known of a group because clients did not answer while others did, or because none is there."""
         asked = {one.client_id: one for one in group.clients if not is_behind_proxy(one.client_id)}
         silent = [one for one in asked if one not in infos] if infos else []
         return {"subscriptions": f"{named(silent)} did not say what they subscribe to"} if silent else {}
 
     def _modes_missing(self) -> dict[str, str]:
-        """That it is not known whether brokers share the queues of a group that they assign."""
+        """Return that it is not known whether brokers share the queues of a group that they assign."""
         failed = [one.source for one in self.errors if one.request in _OF_MODES]
         return {"brokers": f"{named(failed)} did not say whether clients share queues (POP)"} if failed else {}
 
     async def _infos(self, group: str, view: dict[str, answers.Connections]) -> dict[str, answers.RunningInfo]:
-        """What every client says of itself; each is asked once, and which broker it goes through is spread evenly.
+        """Return what every client says of itself; each is asked once, and which broker it goes through is spread evenly.
 
         Clients behind a proxy never answer and are not asked.
         """
@@ -235,23 +211,21 @@ class Taker:
             for client_id in dict.fromkeys(c.client_id for c in known.connections if not is_behind_proxy(c.client_id)):
                 listing[client_id].append(broker)
         through = {one: self._relay(one, brokers) for one, brokers in listing.items()}
-        code = ReadCode.GET_CONSUMER_RUNNING_INFO
+        code, fields = ReadCode.GET_CONSUMER_RUNNING_INFO, {"jstackEnable": "false"}
         asked = (
-            self._ask_broker(
-                broker, code, {"consumerGroup": group, "clientId": one, "jstackEnable": "false"}, answers.running_info
-            )
+            self._ask_broker(broker, code, {"consumerGroup": group, "clientId": one, **fields}, answers.running_info)
             for one, broker in through.items()
         )
         found = zip(through, await asyncio.gather(*asked), strict=True)
         return {client_id: info for client_id, info in found if info is not None}
 
     def _relay(self, client_id: str, brokers: list[str]) -> str:
-        """The broker, of those that list a client, through which it is asked."""
+        """Return the broker, of those that list a client, through which it is asked."""
         able = [name for name in brokers if self.remote.is_asked(self.brokers[name].address)] or brokers
         return able[crc32(client_id.encode()) % len(able)]
 
     async def _request_modes(self) -> dict[str, answers.Modes]:
-        """What brokers go by when they assign queues, asked once and only if some group needs it."""
+        """Return what brokers go by when they assign queues, asked once and only if some group needs it."""
         if self._modes is None:
             self._modes = asyncio.create_task(self._asked_modes())
         return await self._modes
@@ -272,7 +246,7 @@ class Taker:
     async def _lags(
         self, group: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]
     ) -> tuple[tuple[Lag, ...], float | None]:
-        """How far every queue has been consumed, and messages per second; None where nobody was asked.
+        """Return how far every queue has been consumed, and messages per second; None where nobody was asked.
 
         Of a group without clients no broker knows the topics, so all are asked what it committed there.
         """
@@ -295,7 +269,7 @@ class Taker:
         read: Callable[[Any], T],
         no_errors: Collection[int] = _NOT_THERE,
     ) -> T | None:
-        """What a broker answers; None if it does not know of it, or if it could not be asked (then also an error)."""
+        """Return what a broker answers; None if it does not know of it, or if it could not be asked (then also an error)."""
 
         async def ask() -> T:
             found: T = (await self.remote.ask(self.brokers[broker].address, code, fields, read=read))[0]
@@ -307,7 +281,7 @@ class Taker:
     async def _kept(
         self, source: str, request: str, ask: Callable[[], Awaitable[T]], no_errors: Collection[int] = _NOT_THERE
     ) -> T | None:
-        """An answer; a failure is kept as one of the snapshot's errors and answers None."""
+        """Return an answer; a failure is kept as one of the snapshot's errors and answers None."""
         self._known += 1
         try:
             return await ask()
@@ -321,20 +295,16 @@ class Taker:
                 self.on_progress(self._answered, self._known)
 
     def _is_wanted(self, view: dict[str, answers.Connections]) -> bool:
-        """Whether a group may read a wanted topic; of one without clients only its offsets say it."""
+        """Return whether a group may read a wanted topic; of one without clients only its offsets say it."""
         if self.wanted.topics == ("*",) or not view:
             return True
-        return any(_matches(topic, self.wanted.topics) for one in view.values() for topic in one.subscriptions)
+        return any(matches_any(topic, self.wanted.topics) for one in view.values() for topic in one.subscriptions)
 
     def _reads_wanted(self, group: Group) -> bool:
-        """Whether a group without clients has offsets of a wanted topic; others were chosen by their subscriptions."""
+        """Return whether a group without clients has offsets of a wanted topic; others were chosen by their subscriptions."""
         is_chosen = self.wanted.topics == ("*",) or bool(group.clients)
-        return is_chosen or any(_matches(topic, self.wanted.topics) for topic in group.subscriptions)
+        return is_chosen or any(matches_any(topic, self.wanted.topics) for topic in group.subscriptions)
 
     def _is_user_topic(self, name: str) -> bool:
-        """Whether it is not one of those that RocketMQ makes for itself."""
+        """Return whether it is not one of those that RocketMQ makes for itself."""
         return name not in self._own_topics and not is_system_topic(name)
-
-
-def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return matches_any(name, patterns)

@@ -6,36 +6,25 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.files.mqadmin._group_names import RETRY
+from rmqalloc.remoting.bodies import RETRY_PREFIX
 from rmqalloc.snapshot.files.mqadmin._outputs import Progress
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.snapshot import Lag
 
 
 class Consumed(NamedTuple):
-    """How far a group is.
-
-    Attributes
-    ----------
-    lags : list of Lag
-    owners : dict of MessageQueue to str
-        Address of one client that has the queue.
-    is_whole : bool
-        Whether owners are given of all topics, and every queue, retry topics aside, has one.
-    missing : list of str
-        Topics that the group subscribes to and of which owners are not given though those of others are.
-    consume_tps : float or None
-    """
+    """How far a group is."""
 
     lags: list[Lag]
-    owners: dict[MessageQueue, str]
-    is_whole: bool
+    owners: dict[MessageQueue, str]  # address of one client that has the queue
+    is_whole: bool  # whether owners are given of all topics, and every queue, retry topics aside, has one
+    # topics that the group subscribes to and of which owners are not given though those of others are
     missing: list[str]
     consume_tps: float | None
 
 
 def put_together(given: Sequence[Progress], subscriptions: Collection[str]) -> Consumed | None:
-    """All outputs of consumerProgress of one group, None without any."""
+    """Return all outputs of consumerProgress of one group, None without any."""
     if not given:
         return None
     lags: dict[MessageQueue, _Place] = {}
@@ -45,7 +34,7 @@ def put_together(given: Sequence[Progress], subscriptions: Collection[str]) -> C
         repeated += _add(one, lags)
         owners |= one.owners
     asked = {lag.queue.topic for one in given if one.owners for lag in one.lags}
-    missing = sorted(t for t in subscriptions if t not in asked and not t.startswith(RETRY)) if owners else []
+    missing = sorted(t for t in subscriptions if t not in asked and not t.startswith(RETRY_PREFIX)) if owners else []
     all_lags = [*(lag for lag, _, _ in lags.values()), *repeated]
     return Consumed(
         all_lags, owners, all(one.is_whole for one in given) and not missing, missing, _tps(given, len(lags))

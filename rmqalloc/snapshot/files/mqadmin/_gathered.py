@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.remoting.bodies import RETRY_PREFIX
 from rmqalloc.snapshot.files.mqadmin._consumed import Consumed, put_together
-from rmqalloc.snapshot.files.mqadmin._group_names import RETRY, is_retry_topic_of
+from rmqalloc.snapshot.files.mqadmin._group_names import is_retry_topic_of
 from rmqalloc.snapshot.files.mqadmin._outputs import Connected, ListedGroup, Progress
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _members as members
@@ -28,29 +29,18 @@ _DIFFER = "lists of its clients differ, and it is not known of which brokers the
 
 @dataclass(slots=True)
 class Seen:
-    """What was said of one group.
+    """What was said of one group."""
 
-    Attributes
-    ----------
-    connected : dict of str to Connected
-        Outputs of consumerConnection by the address of the broker that was asked, which is empty where that is not known.
-    listed : list of ClientConnection
-        Those of consumerStatus.
-    progress : list of Progress
-    counted : ListedGroup or None
-        Its row in the list of all groups.
-    in_part : str or None
-        Why it may have more clients than are listed.
-    """
-
+    # outputs of consumerConnection by the address of the broker that was asked, which is empty where that is not
+    # known
     connected: dict[str, Connected] = field(default_factory=dict)
-    listed: list[ClientConnection] = field(default_factory=list)
+    listed: list[ClientConnection] = field(default_factory=list)  # those of consumerStatus
     progress: list[Progress] = field(default_factory=list)
-    counted: ListedGroup | None = None
+    counted: ListedGroup | None = None  # its row in the list of all groups
     infos: dict[str, RunningInfo] = field(default_factory=dict)
     answered: dict[str, ClientConnection] = field(default_factory=dict)
     owned: dict[str, list[MessageQueue]] = field(default_factory=dict)
-    in_part: str | None = None
+    in_part: str | None = None  # why it may have more clients than are listed
 
     @property
     def subscriptions(self) -> set[str]:
@@ -61,28 +51,19 @@ class Seen:
 
 @dataclass(slots=True)
 class Gathered:
-    """All that was said.
+    """All that was said."""
 
-    Attributes
-    ----------
-    topics : dict of str to Topic
-        Routes by topic.
-    brokers : dict of str to Broker
-        Brokers of these routes by name.
-    broker_names : dict of str to str
-        Their names by address.
-    groups : dict of str to Seen
-    warnings : list of str
-    lines : dict of str to int
-        Where each group is first spoken of: the line of that output, in its file.
-    """
-
-    topics: dict[str, Topic] = field(default_factory=dict)
-    brokers: dict[str, Broker] = field(default_factory=dict)
-    broker_names: dict[str, str] = field(default_factory=dict)
+    topics: dict[str, Topic] = field(default_factory=dict)  # routes by topic
+    brokers: dict[str, Broker] = field(default_factory=dict)  # brokers of these routes by name
+    broker_names: dict[str, str] = field(default_factory=dict)  # their names by address
     groups: defaultdict[str, Seen] = field(default_factory=lambda: defaultdict(Seen))
     warnings: list[str] = field(default_factory=list)
+    # where each group is first spoken of: the line of that output, in its file
     lines: dict[str, int] = field(default_factory=dict)
+
+    def note(self, section: Section, what: str, offset: int = 0) -> None:
+        """Warn of a line of an output."""
+        self.warnings.append(section.note(what, offset))
 
     def add_connected(self, group: str, section: Section, connected: Connected) -> None:
         """Keep an output of consumerConnection: of each broker the longest."""
@@ -105,21 +86,19 @@ class Gathered:
             lost = {one.client_id for one in (before if len(before) < len(now) else now)}
             lost -= {one.client_id for one in (now if len(before) < len(now) else before)}
             without = f", without {named([printable(one) for one in sorted(lost)])}" if lost else ""
-            self.warnings.append(
-                section.note(f"{command} of group {group!r} is given twice; the longer is kept{without}")
-            )
+            self.note(section, f"{command} of group {group!r} is given twice; the longer is kept{without}")
             seen.in_part = _DIFFER
         return len(before) < len(now)
 
     def snapshot(self, source: str) -> Snapshot:
-        """The snapshot of it; what had to be guessed is added to the warnings."""
+        """Return the snapshot of it; what had to be guessed is added to the warnings."""
         self._end_listed_names()
         groups = tuple(self._group(name, seen) for name, seen in self.groups.items())
         topics = (*self.topics.values(), *self._guessed_topics(groups))
         return Snapshot(topics, groups, source=source, brokers=tuple(self.brokers.values()), unknown=_OTHERS)
 
     def _end_listed_names(self) -> None:
-        """Names that the list of all groups cut get their ends back, where only one group of other outputs begins so."""
+        """Complete names that the list of all groups cut, where only one group of other outputs begins so."""
         ordered = sorted(self.groups)
         for name in [one for one, seen in self.groups.items() if seen.counted and seen.counted.is_cut]:
             at = bisect_right(ordered, name)
@@ -130,11 +109,11 @@ class Gathered:
                 self.warnings.append(f"group {printable(name)} has a name as long as its column: it is probably cut")
 
     def _progress(self, name: str, seen: Seen) -> Consumed | None:
-        known = {*self.topics, *seen.subscriptions, RETRY + name}
+        known = {*self.topics, *seen.subscriptions, RETRY_PREFIX + name}
         return put_together([self._uncut(name, known, one) for one in seen.progress], seen.subscriptions)
 
     def _uncut(self, group: str, known: set[str], progress: Progress) -> Progress:
-        """Names that are as long as their column get their ends back, where only one known name begins so."""
+        """Return names that are as long as their column get their ends back, where only one known name begins so."""
         topics = {lag.queue.topic for lag in progress.lags}
         brokers = {lag.queue.broker_name for lag in progress.lags}
         if all(len(one) < progress.topic_width for one in topics) and all(
@@ -182,7 +161,9 @@ class Gathered:
         group = members.group(name, view, seen.infos, self.topics if is_placed else {}, lags, tps)
         group = replace(group, unknown={**group.unknown, **_unknown(seen, progress)})
         if group.is_shared:
-            group = _with_pop_retry_topics(group)
+            all_topics = {lag.queue.topic for lag in group.lags}
+            retry = {topic for topic in all_topics if is_retry_topic_of(topic, name, all_topics)}
+            group = replace(group, subscriptions=tuple(sorted(retry.union(group.subscriptions))))
         if seen.owned:
             owned = (replace(one, owned=tuple(seen.owned.get(one.client_id, ()))) for one in group.clients)
             return replace(group, clients=tuple(owned))
@@ -193,7 +174,7 @@ class Gathered:
     def _view(
         self, name: str, seen: Seen, progress: Consumed | None, topics: set[str]
     ) -> tuple[dict[str, Connections], bool]:
-        """The group as brokers list it, by their names, and whether the routes show which brokers these are."""
+        """Return the group as brokers list it, by their names, and whether the routes show which brokers these are."""
         if not seen.connected:
             model = (seen.counted and seen.counted.message_model) or "CLUSTERING"
             return {"": _listed(self._connections(name, seen, progress), topics, model)}, True
@@ -228,7 +209,7 @@ class Gathered:
         return found
 
     def _connections(self, name: str, seen: Seen, progress: Consumed | None) -> list[ClientConnection]:
-        """Clients of a group whose consumerConnection is not given, from what else names them."""
+        """Return clients of a group whose consumerConnection is not given, from what else names them."""
         if seen.listed:
             return seen.listed
         if seen.answered:
@@ -248,7 +229,7 @@ class Gathered:
         return [ClientConnection(address, None, None) for address in addresses]
 
     def _owning(self, name: str, clients: tuple[Client, ...], progress: Consumed) -> tuple[Client, ...]:
-        """Clients with the queues that consumerProgress shows at their addresses."""
+        """Return clients with the queues that consumerProgress shows at their addresses."""
         hosts = Counter(one.host for one in clients)
         queues: dict[str, list[MessageQueue]] = {}
         for queue, address in progress.owners.items():
@@ -270,7 +251,7 @@ class Gathered:
         )
 
     def _guessed_topics(self, groups: tuple[Group, ...]) -> list[Topic]:
-        """Topics without a route, as far as their queues were named."""
+        """Return topics without a route, as far as their queues were named."""
         counts: dict[str, dict[str, int]] = {}
         for queue in _named_queues(groups):
             if queue.topic not in self.topics and queue.queue_id >= 0:
@@ -292,15 +273,8 @@ def _listed(connections: Iterable[ClientConnection], topics: Iterable[str], mode
     return Connections(tuple(sorted(connections, key=lambda one: one.client_id)), frozenset(topics), model)
 
 
-def _with_pop_retry_topics(group: Group) -> Group:
-    """The group with the retry topics of POP that it has offsets of: its clients read them, but subscribe to none."""
-    topics = {lag.queue.topic for lag in group.lags}
-    retry = {topic for topic in topics if is_retry_topic_of(topic, group.name, topics)}
-    return replace(group, subscriptions=tuple(sorted(retry.union(group.subscriptions))))
-
-
 def _unknown(seen: Seen, progress: Consumed | None) -> dict[str, str]:
-    """What the outputs do not say of a group, and why."""
+    """Return what the outputs do not say of a group, and why."""
     found = {}
     if not seen.connected and not seen.listed:
         found["clients"] = "neither its consumerConnection nor its consumerStatus is given"

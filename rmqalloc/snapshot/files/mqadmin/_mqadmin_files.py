@@ -24,7 +24,7 @@ _NOT_READ = {one.command: one for one in OTHERS}
 
 
 def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
-    """The snapshot of all outputs, and what should be known of it.
+    """Return the snapshot of all outputs, and what should be known of it.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
 
 
 def group_lines(source: Source) -> dict[str, int]:
-    """Lines of a file at which outputs begin that are the first to speak of each group."""
+    """Return lines of a file at which outputs begin that are the first to speak of each group."""
     return _gathered([source]).lines
 
 
@@ -64,7 +64,7 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
 
 
 def _read_sections(source: Source, gathered: Gathered) -> list[Section]:
-    """Outputs of a file that are read; others are warned of, and are errors in a file that has nothing else."""
+    """Return outputs of a file that are read; others are warned of, and are errors in a file that has nothing else."""
     text = source.text()
     if is_dashboard(text):
         raise source.error(dashboard(text), 1)
@@ -108,11 +108,10 @@ def _take_json(section: Section, gathered: Gathered) -> None:
 
 def _take_allocation(owned: dict[str, list[MessageQueue]], section: Section, gathered: Gathered) -> None:
     gathered.groups[_ALLOCATION].owned = owned
-    gathered.warnings.append(
-        section.note(
-            f"allocateMQ knows no group, so {_ALLOCATION} is taken for its name; it sorts neither queues nor clients, so its "
-            "owners are not those that real clients would have"
-        )
+    gathered.note(
+        section,
+        f"allocateMQ knows no group, so {_ALLOCATION} is taken for its name; it sorts neither queues nor clients, so its "
+        "owners are not those that real clients would have",
     )
 
 
@@ -132,9 +131,7 @@ def _take_connections(section: Section, gathered: Gathered) -> None:
     connected = outputs.connections(section)
     group = _group(section, connected.subscriptions, gathered)
     if connected.message_model is None:
-        gathered.warnings.append(
-            section.note(f"group {printable(group)}: its message model is printed as null; CLUSTERING is assumed")
-        )
+        gathered.note(section, f"group {printable(group)}: its message model is printed as null; CLUSTERING is assumed")
     gathered.add_connected(group, section, connected)
 
 
@@ -143,10 +140,8 @@ def _take_clients(section: Section, gathered: Gathered) -> None:
     if failed := outputs.unanswered(section):
         who = counted(len(failed), "client")
         gathered.groups[group].in_part = f"{who} did not answer consumerStatus, which does not name them"
-        gathered.warnings.append(
-            section.note(
-                f"group {printable(group)}: {who} did not answer; consumerStatus has no row for such", failed[0]
-            )
+        gathered.note(
+            section, f"group {printable(group)}: {who} did not answer; consumerStatus has no row for such", failed[0]
         )
     gathered.add_listed(group, section, outputs.clients(section))
 
@@ -164,18 +159,15 @@ def _take_all_groups(section: Section, gathered: Gathered) -> None:
     found, others = outputs.all_groups(section)
     found = [one for one in found if not answers.is_system_group(one.name)]
     if others:
-        gathered.warnings.append(
-            section.note("this line is no row of consumerProgress; it is passed over, as all like it", others[0])
-        )
+        gathered.note(section, "this line is no row of consumerProgress; it is passed over, as all like it", others[0])
     for one in found:
         gathered.groups[one.name].counted = one
     if found:
         lags = named([f"{printable(one.name)} {one.lag}" for one in found])
-        gathered.warnings.append(
-            section.note(
-                f"the list of all groups shows neither clients nor queues; its Diff Total ({lags}) has no place in a snapshot: "
-                "give consumerConnection -g GROUP and consumerProgress -g GROUP"
-            )
+        gathered.note(
+            section,
+            f"the list of all groups shows neither clients nor queues; its Diff Total ({lags}) has no place in a snapshot: "
+            "give consumerConnection -g GROUP and consumerProgress -g GROUP",
         )
 
 
@@ -205,7 +197,7 @@ def _topic(section: Section) -> str:
 
 
 def _group(section: Section, topics: Iterable[str], gathered: Gathered, width: int | None = None) -> str:
-    """The group of an output: as the command was asked or the file is named, else that of its retry topics.
+    """Return the group of an output: as the command was asked or the file is named, else that of its retry topics.
 
     One name does not stand for several outputs, unless nothing else tells their groups.
     """
@@ -218,16 +210,14 @@ def _group(section: Section, topics: Iterable[str], gathered: Gathered, width: i
             "with the command (mqadmin consumerProgress -g GROUP) above its output"
         )
     if not may_be_named(group, topics, width):
-        gathered.warnings.append(
-            section.note(
-                f"taken for an output of group {printable(group)}, as it is named; its retry topics are others'"
-            )
+        gathered.note(
+            section, f"taken for an output of group {printable(group)}, as it is named; its retry topics are others'"
         )
     return group
 
 
 def _client_id(section: Section, properties: dict[str, str]) -> str:
-    """Client id as ``ClientConfig.buildMQClientId`` makes it; consumerStatus names its files so."""
+    """Return the client id as ``ClientConfig.buildMQClientId`` makes it; consumerStatus names its files so."""
     name = PurePath(section.source.path).name
     address, instance = properties.get("clientIP"), properties.get("instanceName")
     if address is None or instance is None:

@@ -14,28 +14,14 @@ LAST = "5.5.0"
 
 
 class Format(NamedTuple):
-    """One form of one command.
+    """One form of one command."""
 
-    Attributes
-    ----------
-    command : str
-        With the options that make the form.
-    since, until : str
-        The first and the last release that print it.
-    kind : str
-        How it is read.
-    head : str
-        Regular expression of its first line.
-    note : str
-        What is particular about it.
-    """
-
-    command: str
-    since: str
+    command: str  # with the options that make the form
+    since: str  # the first and the last release that print it
     until: str
-    kind: str
-    head: str
-    note: str = ""
+    kind: str  # how it is read
+    head: str  # regular expression of its first line
+    note: str = ""  # what is particular about it
 
 
 _PROGRESS = r"#Topic\s+#Broker Name\s+#QID\s+#Broker Offset\s"
@@ -64,20 +50,11 @@ FORMATS = (
 
 
 class Other(NamedTuple):
-    """Output of a command that is not read.
-
-    Attributes
-    ----------
-    command : str
-    head : str
-        Regular expression of its first line.
-    instead : str
-        What to run.
-    """
+    """Output of a command that is not read."""
 
     command: str
-    head: str
-    instead: str
+    head: str  # regular expression of its first line
+    instead: str  # what to run
 
 
 _ROUTE = "topicRoute -t TOPIC shows the brokers and queues of a topic"
@@ -120,7 +97,7 @@ _ERROR_MESSAGE = re.compile(r'"errMsg"\s*:\s*"([^"]{1,300})')
 
 
 def is_dashboard(text: str) -> bool:
-    """Whether a text is an answer of RocketMQ Dashboard.
+    """Return whether a text is an answer of RocketMQ Dashboard.
 
     Examples
     --------
@@ -131,7 +108,7 @@ def is_dashboard(text: str) -> bool:
 
 
 def dashboard(text: str) -> str:
-    """What to run instead of asking RocketMQ Dashboard; with its error, if the answer is one."""
+    """Return what to run instead of asking RocketMQ Dashboard; with its error, if the answer is one."""
     said = f": {found[1]}" if (found := _ERROR_MESSAGE.search(text)) else ""
     instead = next((words for key, words in _DASHBOARD_HAS.items() if key in text), "run mqadmin")
     return f"this is JSON of RocketMQ Dashboard, which is not read{said}; {instead}"

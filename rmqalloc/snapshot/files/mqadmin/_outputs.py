@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import loose_json as loose_json
-from rmqalloc.snapshot.files.mqadmin._group_names import RETRY
+from rmqalloc.remoting.bodies import RETRY_PREFIX
 from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import FAILURE
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _answers as answers
@@ -55,30 +55,16 @@ _NO_ALLOCATION = "not JSON of allocateMQ: result must hold lists of topic, broke
 
 
 class Progress(NamedTuple):
-    """Output of consumerProgress.
-
-    Attributes
-    ----------
-    section : Section
-    lags : list of Lag
-    offsets : list of int
-        In which line of the section each of them stands.
-    owners : mapping of MessageQueue to str
-        Address of one client that has the queue; empty if the output has no such column.
-    is_whole : bool
-        Whether there is no queue, retry topics aside, of which no client is shown though the output has the column.
-    consume_tps : float
-    topic_width, broker_width : int
-        Length that names were cut to.
-    """
+    """Output of consumerProgress."""
 
     section: Section
     lags: list[Lag]
-    offsets: list[int]
-    owners: dict[MessageQueue, str]
+    offsets: list[int]  # in which line of the section each of them stands
+    owners: dict[MessageQueue, str]  # address of one client that has the queue; empty if the output has no such column
+    # whether there is no queue, retry topics aside, of which no client is shown though the output has the column
     is_whole: bool
     consume_tps: float
-    topic_width: int
+    topic_width: int  # length that names were cut to
     broker_width: int
 
 
@@ -92,33 +78,18 @@ class Connected:
 
 
 class ListedGroup(NamedTuple):
-    """A group in the list of all groups.
+    """A group in the list of all groups."""
 
-    Attributes
-    ----------
-    name : str
-        Cut, if it is as long as its column.
-    n_connections : int
-        None also where the group could not be asked.
-    message_model : str or None
-    consume_tps : int
-        Its whole part; 0 also where it could not be asked.
-    lag : int
-        Messages, of all queues.
-    is_cut : bool
-        Whether the name is as long as its column.
-    """
-
-    name: str
-    n_connections: int
+    name: str  # cut, if it is as long as its column
+    n_connections: int  # none also where the group could not be asked
     message_model: str | None
-    consume_tps: int
-    lag: int
-    is_cut: bool
+    consume_tps: int  # its whole part; 0 also where it could not be asked
+    lag: int  # messages, of all queues
+    is_cut: bool  # whether the name is as long as its column
 
 
 def json_content(section: Section) -> Any:
-    """The JSON of a section; what a shell printed below it is left away."""
+    """Return the JSON of a section; what a shell printed below it is left away."""
     text = "\n".join(section.lines)
     try:
         return loose_json.loads(text[: text.rfind("}") + 1].encode())
@@ -127,7 +98,7 @@ def json_content(section: Section) -> Any:
 
 
 def routes(section: Section, topic: str) -> Topic:
-    """Output of ``topicRoute -l``."""
+    """Return the output of ``topicRoute -l``."""
     brokers: list[TopicBroker] = []
     for offset, line in _rows(section):
         if line.startswith("---"):
@@ -142,7 +113,7 @@ def routes(section: Section, topic: str) -> Topic:
 
 
 def route_addresses(section: Section) -> dict[str, str]:
-    """Names of the brokers in an output of ``topicRoute -l`` by all their addresses."""
+    """Return names of the brokers in an output of ``topicRoute -l`` by all their addresses."""
     found: dict[str, str] = {}
     for _, line in _rows(section):
         row = _ROUTE.fullmatch(line)
@@ -161,7 +132,7 @@ def _broker_of_route(names: str, start: int) -> str | None:
 
 
 def progress(section: Section) -> Progress:
-    """Output of ``consumerProgress -g``, with the column of clients or without."""
+    """Return the output of ``consumerProgress -g``, with the column of clients or without."""
     head = section.lines[0]
     names = [name.strip() for name in head.split("#")[1:]]
     read, lags, offsets, owners, tps = _ProgressRows(head, names), [], [], {}, None
@@ -178,7 +149,7 @@ def progress(section: Section) -> Progress:
         offsets.append(offset)
         if row.get("Client IP", NOT_KNOWN[0]) not in NOT_KNOWN:
             owners[lags[-1].queue] = row["Client IP"]
-        elif not row["Topic"].startswith(RETRY):
+        elif not row["Topic"].startswith(RETRY_PREFIX):
             is_whole = False
     if tps is None:
         raise section.error("the output of consumerProgress is cut: its Consume TPS is missing")
@@ -200,7 +171,7 @@ class _ProgressRows:
         self._rest = re.compile(whole) if is_known else None
 
     def row(self, line: str) -> dict[str, str]:
-        """Cells by the names of the head."""
+        """Return cells by the names of the head."""
         topic, broker, rest = _columns(line, *self._columns)
         is_in_columns = topic.endswith("  ") and broker.endswith("  ") and broker.strip(" ")
         found = self._rest.fullmatch(rest.rstrip(" ") + " ") if self._rest is not None and is_in_columns else None
@@ -210,7 +181,7 @@ class _ProgressRows:
 
 
 def connections(section: Section) -> Connected:
-    """Output of consumerConnection.
+    """Return the output of consumerConnection.
 
     Notes
     -----
@@ -281,7 +252,7 @@ def _listed(section: Section, offset: int, line: str) -> ClientConnection:
 
 
 def all_groups(section: Section) -> tuple[list[ListedGroup], list[int]]:
-    """Output of consumerProgress without ``-g``, and which lines are no rows of it."""
+    """Return the output of consumerProgress without ``-g``, and which lines are no rows of it."""
     found, others = [], []
     width = section.lines[0].index("#Count") - 2
     for offset, line in _rows(section):
@@ -295,7 +266,7 @@ def all_groups(section: Section) -> tuple[list[ListedGroup], list[int]]:
 
 
 def failure(section: Section) -> str:
-    """What a command that failed says: its code and description, else its exception."""
+    """Return what a command that failed says: its code and description, else its exception."""
     lines = section.lines[:_MOST_OF_A_TRACE]
     coded = next((found for line in lines if (found := _CODE.search(line))), None)
     command = next((found for line in lines if (found := _FAILED_COMMAND.search(line))), None)
@@ -305,7 +276,7 @@ def failure(section: Section) -> str:
 
 
 def running_info(section: Section) -> tuple[dict[str, str], RunningInfo]:
-    """The properties of a client, and what it says of itself: a file of consumerStatus, or the output of its ``-i``."""
+    """Return the properties of a client, and what it says of itself: a file of consumerStatus, or the output of its ``-i``."""
     title, properties, topics = "", {}, []
     queues: dict[str, list[MessageQueue]] = {"Consumer MQ Detail": [], "Consumer Pop Detail": []}
     for offset, line in enumerate(section.lines):
@@ -326,20 +297,14 @@ def running_info(section: Section) -> tuple[dict[str, str], RunningInfo]:
 
 
 def allocation(section: Section, content: Any) -> dict[str, list[MessageQueue]]:
-    """Output of allocateMQ: queues by the address they were given to."""
-    result = content.get("result") if isinstance(content, dict) else None
-    lists = result if isinstance(result, dict) else {"": None}
-    return {address: [_allocated(section, one) for one in _given_list(section, lists[address])] for address in lists}
-
-
-def _given_list(section: Section, given: Any) -> list[Any]:
-    if not isinstance(given, list):
+    """Read the output of allocateMQ: queues by the address they were given to."""
+    result = content.get("result")
+    if not isinstance(result, dict) or not all(isinstance(given, list) for given in result.values()):
         raise section.error(_NO_ALLOCATION)
-    return given
+    return {address: [_allocated(section, one) for one in given] for address, given in result.items()}
 
 
 def _allocated(section: Section, one: Any) -> MessageQueue:
-    """A queue of allocateMQ."""
     topic, broker, number = (one.get(name) if isinstance(one, dict) else None for name in _QUEUE_FIELDS)
     if not isinstance(topic, str) or not isinstance(broker, str) or type(number) is not int:
         raise section.error(_NO_ALLOCATION)
@@ -347,7 +312,7 @@ def _allocated(section: Section, one: Any) -> MessageQueue:
 
 
 def version(text: str) -> str:
-    """A release as people write it.
+    """Return a release as people write it.
 
     Examples
     --------
@@ -359,13 +324,13 @@ def version(text: str) -> str:
 
 
 def _rows(section: Section) -> Iterator[tuple[int, str]]:
-    """Lines that are neither blank nor the head, with how far they are from the first."""
+    """Yield lines that are neither blank nor the head, with how far they are from the first."""
     rows = ((offset, line) for offset, line in enumerate(section.lines) if line.strip())
     return (row for row in rows if row[0] or not row[1].startswith("#"))
 
 
 def _columns(line: str, *starts: int) -> list[str]:
-    """A line cut where columns start, as Java counts: in units of UTF-16."""
+    """Return a line cut where columns start, as Java counts: in units of UTF-16."""
     units = line.encode("utf-16-le")
     ends = [*(2 * start for start in starts), len(units)]
     pieces = (units[start:end] for start, end in zip([0, *ends], ends, strict=False))

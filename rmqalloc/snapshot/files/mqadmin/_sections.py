@@ -41,53 +41,26 @@ _JSON_BELOW = re.compile(r'\{(?:\s*$|\s*")')
 
 
 class AskedAbout(NamedTuple):
-    """What a command was asked about.
-
-    Attributes
-    ----------
-    command : str or None
-    name : str or None
-        The topic of topicRoute, the group of all others.
-    broker : str or None
-        Address of the broker that was asked, where one was chosen.
-    topic : str or None
-        Of consumerProgress: the only topic asked about.
-    """
+    """What a command was asked about."""
 
     command: str | None = None
-    name: str | None = None
-    broker: str | None = None
-    topic: str | None = None
+    name: str | None = None  # the topic of topicRoute, the group of all others
+    broker: str | None = None  # address of the broker that was asked, where one was chosen
+    topic: str | None = None  # of consumerProgress: the only topic asked about
 
 
 @dataclass(slots=True)
 class Section:
-    """The output of one command.
-
-    Attributes
-    ----------
-    source : Source
-    line : int
-        Line of the file, from 1, that is the first of ``lines``.
-    kind : str
-        One of the kinds of output distinguished by their first line, or `FAILED`.
-    asked : AskedAbout
-    lines : list of str
-        Without the indentation of the first.
-    before : list of str
-        Lines above it that belong to no output.
-    n_alike : int
-        Outputs of the same kind that the command line above it, or the name of the file, stands for.
-    """
+    """The output of one command."""
 
     source: Source
-    line: int
-    kind: str
+    line: int  # line of the file, from 1, that is the first of ``lines``
+    kind: str  # one of the kinds of output distinguished by their first line, or `FAILED`
     asked: AskedAbout
     indentation: str = ""
-    before: list[str] = field(default_factory=list)
-    lines: list[str] = field(default_factory=list)
-    n_alike: int = 1
+    before: list[str] = field(default_factory=list)  # lines above it that belong to no output
+    lines: list[str] = field(default_factory=list)  # without the indentation of the first
+    n_alike: int = 1  # outputs of the same kind that the command line above it, or the name of the file, stands for
 
     @property
     def name(self) -> str | None:
@@ -95,20 +68,20 @@ class Section:
         return self.asked.name
 
     def place(self, offset: int = 0) -> str:
-        """Where one of the lines stands."""
+        """Return where one of the lines stands."""
         return f"{self.source.name}:{self.line + offset}"
 
     def error(self, what: str, offset: int = 0) -> DocumentError:
-        """An error at one of the lines."""
+        """Return an error at one of the lines."""
         return self.source.error(what, self.line + offset)
 
     def note(self, what: str, offset: int = 0) -> str:
-        """A warning about the output."""
+        """Return a warning about the output."""
         return str(self.error(what, offset))
 
 
 def is_output(text: str) -> bool:
-    """Whether a text has outputs of mqadmin, JSON aside, or something that is to be refused as such.
+    """Return whether a text has outputs of mqadmin, JSON aside, or something that is to be refused as such.
 
     Examples
     --------
@@ -119,7 +92,7 @@ def is_output(text: str) -> bool:
 
 
 def is_named_as_output(path: str) -> bool:
-    """Whether a file is named as the output of a command.
+    """Return whether a file is named as the output of a command.
 
     Examples
     --------
@@ -130,7 +103,7 @@ def is_named_as_output(path: str) -> bool:
 
 
 def sections(source: Source) -> Iterator[Section]:
-    """The outputs that a file holds; lines before them, such as those of logging, are passed over."""
+    """Yield the outputs that a file holds; lines before them, such as those of logging, are passed over."""
     cutter = _Cutter(source)
     for number, line in enumerate(source.text().split("\n"), 1):
         cutter.take(number, line.rstrip("\r"))
@@ -175,7 +148,7 @@ class _Cutter:
         self._section, self._passed = None, []
 
     def _begins(self, kind: str, line: str, indentation: str) -> bool:
-        """Whether a line that looks like the first of an output is that."""
+        """Return whether a line that looks like the first of an output is that."""
         now = self._section
         if now is None:
             return True
@@ -187,7 +160,7 @@ class _Cutter:
         return True
 
     def _above(self, kind: str) -> list[str]:
-        """Lines above an output: a stack trace there does not mean that the command failed, if its output follows."""
+        """Return lines above an output: a stack trace there does not mean that the command failed, if its output follows."""
         now = self._section
         if now is not None and now.kind == FAILED and not _failed(now.lines[0], kind):
             return [*now.before, *now.lines]
@@ -197,7 +170,7 @@ class _Cutter:
 
 
 def _failed(line: str, kind: str) -> bool:
-    """Whether a stack trace is that of a command; consumerStatus (clients) goes on where one client does not answer."""
+    """Return whether a stack trace is that of a command; consumerStatus (clients) goes on where one client does not answer."""
     return COMMAND_FAILED.match(line) is not None and (kind != "clients" or "SubCommandException" in line)
 
 
@@ -208,7 +181,7 @@ def _asked(command: str, options: str) -> AskedAbout:
 
 
 def _value(pattern: re.Pattern[str], options: str) -> str | None:
-    """The value of an option, None if it is missing or a shell's variable."""
+    """Return the value of an option, None if it is missing or a shell's variable."""
     found = pattern.search(options)
     value = found[1].rstrip(";") if found else ""
     return value if value and "$" not in value else None

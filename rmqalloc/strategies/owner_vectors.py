@@ -1,4 +1,4 @@
-"""Arrays that callers give to strategies, checked before a kernel reads them or writes to them."""
+"""Vectors of owners: made, checked before a kernel writes to them, and corrected where client ids repeat."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc._engine import split
+from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.checked_columns import check_dtype, check_vector
+from rmqalloc.fleet.columns import Index, Offsets, ranges
 
 _FRESH = "pass a fresh array or a copy of"
 
@@ -16,7 +19,7 @@ _FRESH = "pass a fresh array or a copy of"
 def check_out(out: Any, fleet: Fleet) -> NDArray[np.int32]:
     """Refuse an output array that a kernel could not write."""
     size = int(fleet.queue_offsets[-1])
-    _check_kind("out", out, np.int32)
+    check_dtype(out, np.int32, "out")
     if out.shape != (size,):
         raise ArgumentError(f"out must have shape ({size},), one entry per queue of the fleet, got {out.shape}")
     _check_writeable(out)
@@ -31,10 +34,8 @@ def check_out(out: Any, fleet: Fleet) -> NDArray[np.int32]:
 def check_counts(queue_offsets: Any, n_clients: Any, out: Any) -> None:
     """Refuse counts of units by which a kernel would write elsewhere than into ``out``, or divide by nothing."""
     for name, given, kind in (("queue_offsets", queue_offsets, np.int64), ("n_clients", n_clients, np.int32)):
-        _check_kind(name, given, kind)
-        if given.ndim != 1 or not given.flags.c_contiguous or not given.flags.aligned:
-            raise ArgumentError(f"{name} must be a contiguous, aligned vector, got an array of shape {given.shape}")
-    _check_kind("out", out, np.int32)
+        check_vector(given, kind, name)
+    check_dtype(out, np.int32, "out")
     if out.ndim != 1:
         raise ArgumentError(f"out must be a vector, got an array of shape {out.shape}")
     _check_writeable(out)
@@ -50,12 +51,24 @@ def check_counts(queue_offsets: Any, n_clients: Any, out: Any) -> None:
         raise ArgumentError(f"out overlaps the counts, which writing owners there would destroy; {_FRESH} it")
 
 
-def _check_kind(name: str, given: Any, kind: type[np.generic]) -> None:
-    if not isinstance(given, np.ndarray) or given.dtype != kind:
-        what = getattr(given, "dtype", type(given).__name__)
-        raise ArgumentTypeError(f"{name} must be a numpy array of {kind.__name__}, got {what}")
-
-
 def _check_writeable(out: NDArray[Any]) -> None:
     if not out.flags.c_contiguous or not out.flags.behaved:
         raise ArgumentError(f"out must be contiguous, aligned and writeable; {_FRESH} this one")
+
+
+def fresh_owners(fleet: Fleet) -> NDArray[np.int32]:
+    """Make an owners vector for a fleet, not yet written."""
+    return np.empty(int(fleet.queue_offsets[-1]), np.int32)
+
+
+def vacate(fleet: Fleet, units: Offsets, out: Index) -> None:
+    """Leave the queues of some units unowned."""
+    out[ranges(fleet.queue_offsets[units], fleet.n_queues[units])] = -1
+
+
+def rename_holders(fleet: Fleet, out: Index, sole: bool = False) -> None:
+    """Name the first holder of a client id that repeats, or with `sole` nobody; leave what an empty id owns unowned."""
+    if not fleet.is_regular:
+        odd = fleet.irregular
+        holder = odd.sole_holder if sole else odd.holder
+        split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, holder, out)

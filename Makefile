@@ -22,7 +22,7 @@ BIN   := $(VENV)/bin
 WHEEL := build/wheel
 NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "rmqalloc needs Python 3.11 or later, this is " + sys.version)'
 # What ends up in the wheel; the package is built and installed anew when one of these changes.
-SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
+SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := bruteforce silence followed faces hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons

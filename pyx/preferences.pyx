@@ -28,8 +28,6 @@ cdef extern from "vector/preferences.h" nogil:
                               hash_t *choice) noexcept nogil
         index_t (*best_open)(hash_t queue, const hash_t *clients, const hash_t *open, index_t n_clients,
                              hash_t *score) noexcept nogil
-        index_t (*find_band)(const hash_t *queues, index_t n_queues, hash_t client, uint64_t bound, uint64_t width,
-                             uint64_t *out) noexcept nogil
         void (*sort_few)(const uint64_t *pairs, index_t n, uint64_t *out) noexcept nogil
     const rmq_preferences_t *rmq_preferences()
 
@@ -86,7 +84,7 @@ cdef inline offset_t sort_pairs(const rmq_preferences_t *level, pair_t[::1] pair
     if n > FEW:
         sort_many(pairs, at, n, room)
         return at
-    if level:
+    if level and level.sort_few:
         level.sort_few(<const uint64_t *> &pairs[0] + at, <index_t> n, <uint64_t *> &pairs[0] + room)
         return room
     for i in range(n):
@@ -259,9 +257,6 @@ cdef inline bint has_room(const draft_t *draft, const hash_t[::1] words, offset_
 cdef inline offset_t find_band(const draft_t *draft, const hash_t[::1] queues, hash_t client, pair_t bound, pair_t width,
                                pair_t[::1] pairs) noexcept nogil:
     cdef offset_t queue, n = 0
-    if draft.level:
-        return draft.level.find_band(&queues[draft.first], <index_t> draft.n_queues, client, bound, width,
-                                     <uint64_t *> &pairs[draft.found])
     for queue in range(draft.n_queues):  # without branches: which it is cannot be foreseen
         pairs[draft.found + n] = pair_of(mixed(queues[draft.first + queue] ^ client), queue)
         n += pairs[draft.found + n] - bound <= width

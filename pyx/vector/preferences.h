@@ -15,10 +15,7 @@ typedef struct {
     /* The best client of a queue among those that are open (all bits are set, else none), and its score; the lists go on to whole
        vectors. */
     int32_t (*best_open)(uint32_t queue, const uint32_t *clients, const uint32_t *open, int32_t n_clients, uint32_t *score);
-    /* The pairs of a client that are at least a bound, and greater by no more than a width; how many they are. There is room for one
-       more. */
-    int32_t (*find_band)(const uint32_t *queues, int32_t n_queues, uint32_t client, uint64_t bound, uint64_t width, uint64_t *out);
-    /* At most 64 pairs, in order. */
+    /* At most 64 pairs, in order; NULL where vectors are too narrow for it. */
     void (*sort_few)(const uint64_t *pairs, int32_t n, uint64_t *out);
 } rmq_preferences_t;
 

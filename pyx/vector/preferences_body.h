@@ -62,13 +62,7 @@ TARGET static int32_t ISA(best_open)(uint32_t queue, const uint32_t *clients, co
     return (int32_t)first;
 }
 
-/* See find_band. */
-TARGET static int32_t ISA(find_band)(const uint32_t *queues, int32_t n_queues, uint32_t client, uint64_t bound, uint64_t width,
-                                     uint64_t *out)
-{
-    return find_band(queues, n_queues, client, bound, width, out);
-}
-
+#if LANES > 4
 /* Pairs in order, by the number of those that come before each. */
 TARGET static void ISA(sort_few)(const uint64_t *pairs, int32_t n, uint64_t *out)
 {
@@ -85,6 +79,7 @@ TARGET static void ISA(sort_few)(const uint64_t *pairs, int32_t n, uint64_t *out
             out[ranks[lane]] = pairs[at + lane];
     }
 }
+#endif
 
 #undef ISA
 #undef TARGET

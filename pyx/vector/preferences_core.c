@@ -6,37 +6,8 @@
 #include <stddef.h>
 
 #if RMQ_VECTORS
-/* The finalizer of Murmur3. */
-INLINE uint32_t mixed(uint32_t h)
-{
-    h = (h ^ h >> 16) * 0x85ebca6bu;
-    h = (h ^ h >> 13) * 0xc2b2ae35u;
-    return h ^ h >> 16;
-}
-
-/* Queues that are looked at together: they stay in the nearest cache. A whole number of pairs of vectors. */
-#define AT_ONCE 256
-
 /* Pairs that are sorted by comparing each with each. */
 #define FEW 64
-
-/* The pairs of a client that are at least a bound, and greater by no more than a width; how many they are. */
-INLINE int32_t find_band(const uint32_t *queues, int32_t n_queues, uint32_t client, uint64_t bound, uint64_t width, uint64_t *out)
-{
-    uint32_t score[AT_ONCE];
-    int32_t found = 0;
-    for (int32_t first = 0; first < n_queues; first += AT_ONCE) {
-        const int32_t n = n_queues - first < AT_ONCE ? n_queues - first : AT_ONCE;
-        for (int32_t i = 0; i < n; i++)
-            score[i] = mixed(queues[first + i] ^ client);
-        for (int32_t i = 0; i < n; i++) { /* without branches: which it is cannot be foreseen */
-            const uint64_t pair = (uint64_t)~score[i] << 32 | (uint32_t)(first + i);
-            out[found] = pair;
-            found += pair - bound <= width;
-        }
-    }
-    return found;
-}
 
 #define ISA(name) scalar_##name
 #define TARGET
@@ -58,16 +29,14 @@ INLINE int32_t find_band(const uint32_t *queues, int32_t n_queues, uint32_t clie
 #include "preferences_body.h"
 #endif
 
-#define LOOPS(isa) {isa##_first_choices, isa##_best_open, isa##_find_band, isa##_sort_few}
-
 const rmq_preferences_t *rmq_preferences(void)
 {
     static const rmq_preferences_t LEVELS[RMQ_ISA_LEVELS] = {
-        [RMQ_SCALAR] = LOOPS(scalar), /* four lanes are SSE2 or NEON */
-        [RMQ_NEON] = LOOPS(scalar),
+        [RMQ_SCALAR] = {scalar_first_choices, scalar_best_open, NULL}, /* four lanes are SSE2 or NEON */
+        [RMQ_NEON] = {scalar_first_choices, scalar_best_open, NULL},
 #ifdef RMQ_X86
-        [RMQ_AVX2] = LOOPS(avx2),
-        [RMQ_AVX512] = LOOPS(avx512),
+        [RMQ_AVX2] = {avx2_first_choices, avx2_best_open, avx2_sort_few},
+        [RMQ_AVX512] = {avx512_first_choices, avx512_best_open, avx512_sort_few},
 #endif
     };
     const enum rmq_isa_level level = rmq_isa_level();

@@ -23,17 +23,6 @@ static int32_t plain_best(uint32_t queue, const uint32_t *clients, const uint32_
     return best;
 }
 
-static int32_t plain_band(const uint32_t *queues, int32_t m, uint32_t client, uint64_t bound, uint64_t width, uint64_t *out)
-{
-    int32_t found = 0;
-    for (int32_t q = 0; q < m; q++) {
-        const uint64_t pair = (uint64_t)~fmix32(queues[q] ^ client) << 32 | (uint32_t)q;
-        if (pair >= bound && pair - bound <= width)
-            out[found++] = pair;
-    }
-    return found;
-}
-
 static int by_value(const void *one, const void *other)
 {
     const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;

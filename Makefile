@@ -22,7 +22,7 @@ BIN   := $(VENV)/bin
 WHEEL := build/wheel
 NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "rmqalloc needs Python 3.11 or later, this is " + sys.version)'
 # What ends up in the wheel; the package is built and installed anew when one of these changes.
-SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
+SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := bruteforce silence followed faces hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
@@ -143,9 +143,9 @@ nightly: install
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -q $(BESIDE) $(NIGHTLY_TESTS)
 
 GOLDEN := tests/strategies/test_golden.py
-# The loops over memory views; their C files run with sanitizers (tests/engine/test_sanitizers.py).
+# The plain loops; the C of the other levels runs with sanitizers (tests/engine/test_sanitizers.py).
 CHECKED_TESTS := $(GOLDEN) tests/fleet/test_fleet.py tests/fleet/test_fleet_errors.py tests/strategies/test_ordinal.py \
-                 tests/strategies/test_stable.py tests/engine/test_tally.py
+                 tests/strategies/test_stable.py $(foreach name,hashed_names md5 preferences ring slots split strings tally,tests/engine/test_$(name).py)
 # A copy of the tree, compiled in place with bounds checks, so that neither the wheel nor the checkout is touched. The slow twin has
 # no kernel, and what is compiled with sanitizers is compiled anew: both are the same here as in `make test`. Pages of strategies
 # are there because their code is the twin of kernels.
@@ -153,7 +153,7 @@ test-debug: install
 	rm -rf build/debug && mkdir -p build/debug/docs && cp -r docs/strategies build/debug/docs/
 	cp -r setup.py pyproject.toml README.md LICENSE NOTICE pyx rmqalloc spark_udfs tests build/debug/ && rm -f build/debug/rmqalloc/_engine/*.so
 	cd build/debug && RMQALLOC_DEBUG=1 $(abspath $(BIN))/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
-	cd build/debug && PYTHONPATH=. $(abspath $(PYTEST)) -q $(BESIDE) -k "not the_reference" $(CHECKED_TESTS)
+	cd build/debug && PYTHONPATH=. RMQALLOC_ISA=plain $(abspath $(PYTEST)) -q $(BESIDE) -k "not the_reference" $(CHECKED_TESTS)
 
 # All but the one that is taken by itself, which is what the other tests run with. Tests of kernels run all by themselves.
 test-isa: install

@@ -40,15 +40,13 @@ DEBUG = os.environ.get("RMQALLOC_DEBUG") == "1"
 
 # C files that a kernel module needs besides its own generated one, those that take longest first.
 C_SOURCES: dict[str, list[str]] = {
-    "group": ["pyx/md5_core.c", "pyx/ring_core.c", "pyx/isa.c"],
-    "md5": ["pyx/md5_core.c", "pyx/isa.c"],
-    "names": ["pyx/names_core.c"],
-    "preferences": ["pyx/preferences_core.c", "pyx/isa.c"],
-    "ring": ["pyx/ring_core.c", "pyx/isa.c"],
-    "slots": ["pyx/slots_core.c"],
-    "split": ["pyx/split_core.c", "pyx/isa.c"],
-    "strings": ["pyx/strings_core.c", "pyx/isa.c"],
-    "tally": ["pyx/tally_core.c", "pyx/isa.c"],
+    "group": ["pyx/vector/md5_core.c", "pyx/vector/ring_core.c", "pyx/vector/isa.c"],
+    "md5": ["pyx/vector/md5_core.c", "pyx/vector/isa.c"],
+    "preferences": ["pyx/vector/preferences_core.c", "pyx/vector/isa.c"],
+    "ring": ["pyx/vector/ring_core.c", "pyx/vector/isa.c"],
+    "split": ["pyx/vector/split_core.c", "pyx/vector/isa.c"],
+    "strings": ["pyx/vector/strings_core.c", "pyx/vector/isa.c"],
+    "tally": ["pyx/vector/tally_core.c", "pyx/vector/isa.c"],
 }
 
 
@@ -56,7 +54,6 @@ def compile_args(compiler_type: str) -> list[str]:
     """Give the flags for setuptools' kind of compiler: Visual Studio's, or GCC and what takes the same flags.
 
     Portable ones only: a wheel must run on any CPU of its architecture; wider instruction sets are chosen at run time.
-    ``CFLAGS=-DRMQ_PLAIN_C`` in the environment builds what a compiler without vectors gets (pyx/compiler.h).
     """
     if compiler_type == "msvc":
         return ["/std:c11", *(["/Od", "/Zi", "/UNDEBUG"] if DEBUG else ["/O2"])]
@@ -118,7 +115,7 @@ def extensions(build_dir: str, chosen: list[Extension] | None = None, **options:
 
 def digests() -> str:
     """Give one line of digest and name for every file that decides what is compiled."""
-    files = [Path("setup.py"), *sorted(path for path in Path("pyx").iterdir() if path.is_file())]
+    files = [Path("setup.py"), *sorted(path for path in Path("pyx").rglob("*") if path.is_file())]
     return "".join(f"{sha256(path.read_bytes()).hexdigest()}  {path.as_posix()}\n" for path in files)
 
 
@@ -131,7 +128,8 @@ def parts(source: str) -> list[Path]:
         if path not in found and path.is_file():
             found.add(path)
             for included, imported in INCLUDED.findall(path.read_text(encoding="utf-8")):
-                to_read.append(Path("pyx") / (included or f"{imported}.pxd"))
+                name = included or f"{imported}.pxd"
+                to_read += [path.parent / name, Path("pyx") / name]
     return sorted(found)
 
 

@@ -1,19 +1,18 @@
 /* What compilers and processors have each in its own way; the only file that names any of it.
 
-   GCC and clang get everything. The compiler of Visual Studio, clang in its stead, and any other compiler of C11 get plain C with
-   the same answers: RMQ_VECTORS is 0 there, and each loop over vectors has a plain one beside it. With RMQ_PLAIN_C defined all
-   compilers do. */
+   GCC and clang get everything. The compiler of Visual Studio, clang in its stead, and any other compiler of C11 get no loops over
+   vectors (vector/isa.h): RMQ_VECTORS is 0 there. */
 #ifndef RMQALLOC_COMPILER_H
 #define RMQALLOC_COMPILER_H
 
 #include <stdint.h>
 #include <string.h>
 
-#if defined(_MSC_VER) && !defined(RMQ_PLAIN_C)
+#ifdef _MSC_VER
 #define RMQ_BY_MSVC 1
 #include <intrin.h>
 #include <stdlib.h>
-#elif defined(__GNUC__) && !defined(RMQ_PLAIN_C)
+#elif defined(__GNUC__)
 #define RMQ_BY_GCC 1
 #endif
 
@@ -31,63 +30,37 @@
 #define RMQ_VECTORS 0
 #endif
 
-/* ---- attributes ----
-
-   INLINE is for functions whose arguments are constants, or which belong to one instruction set: a call of them would be wrong
-   or slow. ALIGNED(n) stands before the type, BUILT_FOR(instructions) before a function. UNROLL_4 stands before a loop. */
+/* INLINE is for functions whose arguments are constants, or which belong to one instruction set: a call of them would be wrong
+   or slow. ASK_TO_WRITE asks for what lies so many bytes further on, to be written; it may be beyond the end. */
 #if defined(RMQ_BY_GCC)
 #define INLINE static inline __attribute__((always_inline))
+#define ASK_TO_WRITE(pointer, bytes) __builtin_prefetch((const void *)((uintptr_t)(pointer) + (bytes)), 1)
+#elif defined(RMQ_BY_MSVC)
+#define INLINE static __forceinline
+#define ASK_TO_WRITE(pointer, bytes) ((void)(pointer))
+#else
+#define INLINE static inline
+#define ASK_TO_WRITE(pointer, bytes) ((void)(pointer))
+#endif
+
+/* ---- for loops over vectors ----
+
+   ALIGNED(n) stands before the type, BUILT_FOR(instructions) before a function, UNROLL_4 before a loop. VECTOR names the type of a
+   vector of so many bytes. It may be read from and written to memory that is declared to hold plain numbers; the second kind has the
+   alignment of one of these. OPAQUE(kind, x): x is what it was, and nothing is known of it; `kind` names the register it is in. */
+#if RMQ_VECTORS
 #define NEVER_INLINE __attribute__((noinline))
 #define ALIGNED(n) __attribute__((aligned(n)))
 #define BUILT_FOR(instructions) __attribute__((target(instructions)))
 #define UNROLL_4 _Pragma("GCC unroll 4")
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#elif defined(RMQ_BY_MSVC)
-#define INLINE static __forceinline
-#define NEVER_INLINE __declspec(noinline)
-#define ALIGNED(n) __declspec(align(n))
-#define UNROLL_4
-#define LIKELY(condition) (condition)
-#define UNLIKELY(condition) (condition)
-#else
-#define INLINE static inline
-#define NEVER_INLINE
-#define ALIGNED(n) _Alignas(n)
-#define UNROLL_4
-#define LIKELY(condition) (condition)
-#define UNLIKELY(condition) (condition)
-#endif
-
-/* ---- vectors ----
-
-   Name the type of a vector of so many bytes. It may be read from and written to memory that is declared to hold plain numbers;
-   the second kind has the alignment of one of these. */
-#if RMQ_VECTORS
 #define VECTOR(type, name, bytes) typedef type name __attribute__((vector_size(bytes), may_alias))
 #define UNALIGNED_VECTOR(type, name, bytes) \
     typedef type name __attribute__((vector_size(bytes), may_alias, aligned(sizeof(type))))
 #define CONVERT(vector, type) __builtin_convertvector(vector, type) /* as a cast does, lane by lane */
-#endif
-
-/* ---- what the optimizer is not to see through ----
-
-   OPAQUE(kind, x): x is what it was, and nothing is known of it; `kind` names the register it is in. */
-#ifdef RMQ_BY_GCC
 #define OPAQUE(kind, x) __asm__("" : "+" kind(x))
-#else
-#define OPAQUE(kind, x)
-#endif
-
-/* ---- memory ----
-
-   Ask for what lies so many bytes further on, to be read or to be written; it may be beyond the end. */
-#ifdef RMQ_BY_GCC
 #define LOOK_AHEAD(pointer, bytes) __builtin_prefetch((const void *)((uintptr_t)(pointer) + (bytes)))
-#define ASK_TO_WRITE(pointer, bytes) __builtin_prefetch((const void *)((uintptr_t)(pointer) + (bytes)), 1)
-#else
-#define LOOK_AHEAD(pointer, bytes) ((void)0)
-#define ASK_TO_WRITE(pointer, bytes) ((void)(pointer))
 #endif
 
 /* An integer that threads may read while one writes: each gets the one or the other value. */
@@ -115,25 +88,21 @@ typedef atomic_int rmq_shared_int_t;
 /* ---- bits and bytes ---- */
 
 /* Zeros above the highest bit of a number that is not 0. */
-#if defined(RMQ_BY_GCC)
-INLINE int rmq_leading_zeros(uint32_t x) { return __builtin_clz(x); }
-INLINE int rmq_leading_zeros_64(uint64_t x) { return __builtin_clzll(x); }
-#else
-INLINE int rmq_leading_zeros_64(uint64_t x)
+INLINE int rmq_leading_zeros(uint32_t x)
 {
+#ifdef RMQ_BY_GCC
+    return __builtin_clz(x);
+#else
     int zeros = 0;
-    for (int part = 32; part; part /= 2)
-        if (x >> (64 - part) == 0)
+    for (int part = 16; part; part /= 2)
+        if (x >> (32 - part) == 0)
             zeros += part, x <<= part;
     return zeros;
+#endif
 }
 
-INLINE int rmq_leading_zeros(uint32_t x) { return rmq_leading_zeros_64((uint64_t)x << 32); }
-#endif
-
-/* Zeros below the lowest bit; only vectors ask. */
 #if RMQ_VECTORS
-INLINE int rmq_trailing_zeros(uint32_t x) { return __builtin_ctz(x); }
+INLINE int rmq_leading_zeros_64(uint64_t x) { return __builtin_clzll(x); }
 INLINE int rmq_count_bits(uint32_t x) { return __builtin_popcount(x); }
 #endif
 
@@ -165,18 +134,10 @@ INLINE uint32_t rmq_four(const uint8_t *s)
 #endif
 }
 
-/* Eight bytes as a number that orders as they do. */
-INLINE uint64_t rmq_ordered(const uint8_t *s)
-{
-#if defined(RMQ_BY_GCC) && defined(RMQ_LITTLE_ENDIAN)
-    return __builtin_bswap64(rmq_eight(s));
-#elif defined(RMQ_BY_MSVC)
-    return _byteswap_uint64(rmq_eight(s));
-#else
-    return (uint64_t)s[0] << 56 | (uint64_t)s[1] << 48 | (uint64_t)s[2] << 40 | (uint64_t)s[3] << 32 | (uint64_t)s[4] << 24 |
-           (uint64_t)s[5] << 16 | (uint64_t)s[6] << 8 | s[7];
+/* Eight bytes as a number that orders as they do; only vectors ask. */
+#if RMQ_VECTORS
+INLINE uint64_t rmq_ordered(const uint8_t *s) { return __builtin_bswap64(rmq_eight(s)); }
 #endif
-}
 
 /* ---- 128 bits ---- */
 

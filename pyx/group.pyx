@@ -1,5 +1,6 @@
 # One group as plain Python objects. The only kernel that touches Python objects: for one small group the crossing through
-# arrays costs twenty times the work. What is not plain (no 3-tuple of str, str, int; a lone surrogate) it leaves to others.
+# arrays costs twenty times the work. What is not plain (no 3-tuple of str, str, int; a lone surrogate) it leaves to others, and
+# everything where the level in use has no loops of its own: the plain ones are those of md5.pyx and ring.pyx.
 #
 # No lock is taken, with or without a global one: all that is read is a tuple, a str or an int, which never change, and the
 # outer tuples, which the caller holds, keep what is in them alive.
@@ -25,21 +26,26 @@ cdef extern from "Python.h":
     PyObject *item "PyTuple_GET_ITEM"(tuple items, Py_ssize_t i)
     void PyErr_Clear()
 
-cdef extern from "md5.h" nogil:
-    void rmq_md5_points(const byte_t *values, const int64_t *offsets, int64_t first, int64_t last,
-                        const index_t *starts, index_t v, hash_t *out)
-    void rmq_md5_queues(const byte_t *topic_values, const int64_t *topic_offsets, const byte_t *broker_values,
-                        const int64_t *broker_offsets, const index_t *route_topic, const index_t *route_broker,
-                        const int64_t *route_offsets, int64_t first_route, int64_t last_route,
-                        const index_t *queue_ids, hash_t *out)
+cdef extern from "vector/md5.h" nogil:
+    ctypedef struct rmq_md5_t:
+        void (*points)(const byte_t *values, const int64_t *offsets, int64_t first, int64_t last, const index_t *starts,
+                       index_t v, hash_t *out) noexcept nogil
+        void (*queues)(const byte_t *topic_values, const int64_t *topic_offsets, const byte_t *broker_values,
+                       const int64_t *broker_offsets, const index_t *route_topic, const index_t *route_broker,
+                       const int64_t *route_offsets, int64_t first_route, int64_t last_route, const index_t *queue_ids,
+                       hash_t *out) noexcept nogil
+    const rmq_md5_t *rmq_md5(int64_t n_keys)
 
-cdef extern from "ring.h" nogil:
+cdef extern from "vector/ring.h" nogil:
     ctypedef struct rmq_ring_t:
         pass
+    ctypedef struct rmq_rings_t:
+        void (*start)(rmq_ring_t *ring, index_t virtual_nodes, uint64_t *scratch) noexcept nogil
+        bint (*take)(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues,
+                     int64_t n_spans) noexcept nogil
+        bint (*locate)(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues, owner_t *owners) noexcept nogil
+    const rmq_rings_t *rmq_rings()
     int64_t rmq_ring_scratch_size(int64_t n_points)
-    void rmq_ring_start(rmq_ring_t *ring, index_t virtual_nodes, uint64_t *scratch)
-    void rmq_ring_take(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues, int64_t n_units)
-    void rmq_ring_locate(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues, owner_t *owners)
 
 
 # A column of text that is being filled: offsets[0:n+1] into values.
@@ -137,14 +143,18 @@ cdef int64_t lay_out_routes(tuple queues, column_t *topics, column_t *brokers, i
 
 
 def consistent_hash(tuple queues not None, tuple client_ids not None, index_t virtual_nodes, owner_t[::1] out not None):
-    """Owners of one group; False, with nothing written, if a queue or an id is not plain."""
+    """Owners of one group; False, with nothing written, if a queue or an id is not plain, or the level in use is."""
+    cdef const rmq_rings_t *rings = rmq_rings()
+    cdef const rmq_md5_t *of_points = rmq_md5(<int64_t> len(client_ids) * virtual_nodes)
+    cdef const rmq_md5_t *of_queues = rmq_md5(len(queues))
     cdef int64_t n = len(queues), m = len(client_ids), n_routes, n_text = plain_text(queues, client_ids)
     cdef int64_t n_points = m * virtual_nodes, n_scratch = rmq_ring_scratch_size(m * virtual_nodes), n_bytes
     cdef column_t ids, topics, brokers
     cdef byte_t *memory
     cdef byte_t *at
     cdef rmq_ring_t ring
-    if n_text < 0:
+    cdef bint found
+    if n_text < 0 or not (rings and of_points and of_queues):
         return False
     n_bytes = 3 * n_text + 8 * (m + 3 * n + n_scratch) + 4 * (n_points + 3 * n) + 64 * 16
     memory = <byte_t *> malloc(n_bytes) if n_bytes <= PY_SSIZE_T_MAX else NULL
@@ -163,11 +173,10 @@ def consistent_hash(tuple queues not None, tuple client_ids not None, index_t vi
         append(&ids, item(client_ids, i))
     n_routes = lay_out_routes(queues, &topics, &brokers, rows, route_offsets, queue_ids)
     with nogil:
-        rmq_md5_points(ids.values, ids.offsets, 0, m, NULL, virtual_nodes, points)
-        rmq_md5_queues(topics.values, topics.offsets, brokers.values, brokers.offsets, rows, rows, route_offsets, 0, n_routes,
-                       queue_ids, hashes)
-        rmq_ring_start(&ring, virtual_nodes, <uint64_t *> carve(&at, n_scratch * 8))
-        rmq_ring_take(&ring, points, <index_t> m, n, 1)
-        rmq_ring_locate(&ring, hashes, n, &out[0])
+        of_points.points(ids.values, ids.offsets, 0, m, NULL, virtual_nodes, points)
+        of_queues.queues(topics.values, topics.offsets, brokers.values, brokers.offsets, rows, rows, route_offsets, 0, n_routes,
+                         queue_ids, hashes)
+        rings.start(&ring, virtual_nodes, <uint64_t *> carve(&at, n_scratch * 8))
+        found = rings.take(&ring, points, <index_t> m, n, 1) and rings.locate(&ring, hashes, n, &out[0])
     free(memory)
-    return True
+    return found

@@ -3,7 +3,7 @@
 import os
 
 
-cdef extern from "isa.h" nogil:
+cdef extern from "vector/isa.h" nogil:
     const char *rmq_isa()
     const char *rmq_isa_available(int i)
     int rmq_isa_force(const char *name)

@@ -1,5 +1,5 @@
-# Which client's point comes first at or after the hash of each queue, unit by unit. The loops are in ring_core.c,
-# because they come in one version for each instruction set, chosen when this module is imported.
+# Which client's point comes first at or after the hash of each queue, unit by unit: AllocateMessageQueueConsistentHash. The plain
+# loops sort the points of a client list (`sort_points`) and search them for each hash (`search`).
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -7,17 +7,64 @@ from typedefs cimport byte_t, hash_t, index_t, offset_t, owner_t
 
 include "isa.pxi"
 
+ctypedef unsigned long long key_t     # a point above the complement of its client: of equal points the last inserted comes first
 
-cdef extern from "ring.h" nogil:
+cdef enum:
+    NO_CLIENT = 0xFFFFFFFF
+
+
+cdef extern from "vector/ring.h" nogil:
     ctypedef struct rmq_ring_t:
         pass
+    ctypedef struct rmq_rings_t:
+        void (*start)(rmq_ring_t *ring, index_t virtual_nodes, uint64_t *scratch) noexcept nogil
+        bint (*take)(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues,
+                     int64_t n_spans) noexcept nogil
+        bint (*locate)(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues, owner_t *owners) noexcept nogil
+        bint (*sift_begin)(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues) noexcept nogil
+        void (*sift_some)(rmq_ring_t *ring, const hash_t *points, index_t first_slot, index_t n_clients,
+                          int64_t n_queues) noexcept nogil
+        void (*sift_end)(rmq_ring_t *ring, int64_t n_queues, owner_t *owners) noexcept nogil
+    const rmq_rings_t *rmq_rings()
     int64_t rmq_ring_scratch_size(int64_t n_points)
-    void rmq_ring_start(rmq_ring_t *ring, index_t virtual_nodes, uint64_t *scratch)
-    void rmq_ring_take(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues, int64_t n_spans)
-    void rmq_ring_locate(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues, owner_t *owners)
-    int rmq_ring_sift_begin(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues)
-    void rmq_ring_sift_some(rmq_ring_t *ring, const hash_t *points, index_t first_slot, index_t n_clients, int64_t n_queues)
-    void rmq_ring_sift_end(rmq_ring_t *ring, int64_t n_queues, owner_t *owners)
+
+
+# The keys of n points from `first` on, sorted by merging; the other half of the room is where they are merged.
+cdef inline void sort_points(const hash_t[::1] points, offset_t first, offset_t n, index_t virtual_nodes,
+                             key_t[::1] keys) noexcept nogil:
+    cdef offset_t i, left, right, middle, end, width = 1
+    for i in range(n):
+        keys[i] = <key_t> points[first + i] << 32 | <hash_t> (NO_CLIENT - i // virtual_nodes)
+    while width < n:
+        end = 0
+        while end < n:
+            left, right, middle = end, min(end + width, n), min(end + width, n)
+            end = min(middle + width, n)
+            for i in range(left, end):
+                if left < middle and (right == end or keys[left] < keys[right]):
+                    keys[n + i] = keys[left]
+                    left += 1
+                else:
+                    keys[n + i] = keys[right]
+                    right += 1
+        for i in range(n):
+            keys[i] = keys[n + i]
+        width *= 2
+
+
+# The owner of each hash: the client of the first point at or after it; past the last point the first one follows.
+cdef inline void search(const key_t[::1] keys, offset_t n, const hash_t[::1] hashes, offset_t first, offset_t n_queues,
+                        owner_t[::1] out, offset_t at) noexcept nogil:
+    cdef offset_t queue, begin, end, middle
+    for queue in range(n_queues):
+        begin, end = 0, n
+        while begin < end:
+            middle = (begin + end) // 2
+            if keys[middle] < <key_t> hashes[first + queue] << 32:
+                begin = middle + 1
+            else:
+                end = middle
+        out[at + queue] = <owner_t> (NO_CLIENT - <hash_t> keys[begin if begin < n else 0]) if n else -1
 
 
 # The first element's place, also for an empty view (which has none to point at).
@@ -36,6 +83,19 @@ cdef inline bint adjoins(Py_ssize_t unit, const offset_t[::1] out_starts, const 
             and out_starts[unit] == out_starts[unit - 1] + n_queues[unit - 1])
 
 
+# Some units: the points of each client list are sorted once, and searched for the queues of all units that have it.
+cdef void locate_plainly(Py_ssize_t unit, Py_ssize_t end, const offset_t[::1] out_starts, const index_t[::1] n_queues,
+                         const offset_t[::1] queue_starts, const offset_t[::1] slot_starts, const index_t[::1] n_clients,
+                         offset_t first_queue, offset_t first_slot, index_t virtual_nodes, const hash_t[::1] points,
+                         const hash_t[::1] hashes, key_t[::1] scratch, owner_t[::1] out) noexcept nogil:
+    cdef offset_t slot = -1, n_points = 0
+    for unit in range(unit, end):
+        if n_queues[unit] and (slot != slot_starts[unit] or n_points != <offset_t> n_clients[unit] * virtual_nodes):
+            slot, n_points = slot_starts[unit], <offset_t> n_clients[unit] * virtual_nodes
+            sort_points(points, (slot - first_slot) * virtual_nodes, n_points, virtual_nodes, scratch)
+        search(scratch, n_points, hashes, queue_starts[unit] - first_queue, n_queues[unit], out, out_starts[unit])
+
+
 # Sorting queues needs no more room than sorting points: it is done when they are fewer.
 def scratch_size(offset_t n_points_max, offset_t n_queues_max):
     return rmq_ring_scratch_size(n_points_max)
@@ -52,14 +112,21 @@ def locate(
     index_t virtual_nodes,
     const hash_t[::1] points not None,
     const hash_t[::1] hashes not None,
-    unsigned long long[::1] scratch not None,
+    key_t[::1] scratch not None,
     owner_t[::1] out not None,
 ):
+    cdef const rmq_rings_t *level = rmq_rings()
     cdef Py_ssize_t n_units = n_queues.shape[0], unit = 0, first, end
     cdef offset_t asked, n_spans
+    cdef bint crowded
     cdef rmq_ring_t ring
+    if level == NULL:
+        with nogil:
+            locate_plainly(0, n_units, out_starts, n_queues, queue_starts, slot_starts, n_clients, first_queue, first_slot,
+                           virtual_nodes, points, hashes, scratch, out)
+        return
     with nogil:
-        rmq_ring_start(&ring, virtual_nodes, <uint64_t *>&scratch[0])
+        level.start(&ring, virtual_nodes, <uint64_t *>&scratch[0])
         while unit < n_units:
             # Neighbours with the same client list are weighed together and share one ring.
             asked, n_spans, end = n_queues[unit], 1, unit + 1
@@ -70,39 +137,50 @@ def locate(
             if not asked:  # there may be no hashes at all, and no address to begin from
                 unit = end
                 continue
-            rmq_ring_take(&ring, hashes_of(points) + (slot_starts[unit] - first_slot) * virtual_nodes, n_clients[unit],
-                          asked, n_spans)
+            crowded = not level.take(&ring, hashes_of(points) + (slot_starts[unit] - first_slot) * virtual_nodes, n_clients[unit],
+                                     asked, n_spans)
             # Those whose queues adjoin as well are asked as one: small units would leave most of a vector empty.
-            while unit < end:
+            while unit < end and not crowded:
                 first, asked, unit = unit, n_queues[unit], unit + 1
                 while unit < end and adjoins(unit, out_starts, n_queues, queue_starts):
                     asked += n_queues[unit]
                     unit += 1
-                rmq_ring_locate(&ring, hashes_of(hashes) + (queue_starts[first] - first_queue), asked,
-                                owners_of(out) + out_starts[first])
+                crowded = not level.locate(&ring, hashes_of(hashes) + (queue_starts[first] - first_queue), asked,
+                                           owners_of(out) + out_starts[first])
+                if crowded:
+                    unit = first
+            if crowded:
+                locate_plainly(unit, end, out_starts, n_queues, queue_starts, slot_starts, n_clients, first_queue, first_slot,
+                               virtual_nodes, points, hashes, scratch, out)
+                unit = end
 
 
 # One huge client list: its points are taken in portions, so that the caller can be interrupted in between.
-def sift_begin(const hash_t[::1] hashes not None, unsigned long long[::1] scratch not None, byte_t[::1] out not None):
+def sift_begin(const hash_t[::1] hashes not None, key_t[::1] scratch not None, byte_t[::1] out not None):
+    cdef const rmq_rings_t *level = rmq_rings()
     cdef rmq_ring_t ring
     with nogil:
-        rmq_ring_start(&ring, 0, <uint64_t *>&scratch[0])
-        out[0] = rmq_ring_sift_begin(&ring, &hashes[0], hashes.shape[0])
+        out[0] = False
+        if level:
+            level.start(&ring, 0, <uint64_t *>&scratch[0])
+            out[0] = level.sift_begin(&ring, &hashes[0], hashes.shape[0])
 
 
 def sift_some(const hash_t[::1] points not None, index_t first_slot, index_t n_clients, index_t virtual_nodes,
-              offset_t n_queues, unsigned long long[::1] scratch not None):
+              offset_t n_queues, key_t[::1] scratch not None):
+    cdef const rmq_rings_t *level = rmq_rings()
     cdef rmq_ring_t ring
     with nogil:
-        rmq_ring_start(&ring, virtual_nodes, <uint64_t *>&scratch[0])
-        rmq_ring_sift_some(&ring, &points[0], first_slot, n_clients, n_queues)
+        level.start(&ring, virtual_nodes, <uint64_t *>&scratch[0])
+        level.sift_some(&ring, &points[0], first_slot, n_clients, n_queues)
 
 
-def sift_end(unsigned long long[::1] scratch not None, owner_t[::1] out not None):
+def sift_end(key_t[::1] scratch not None, owner_t[::1] out not None):
+    cdef const rmq_rings_t *level = rmq_rings()
     cdef rmq_ring_t ring
     with nogil:
-        rmq_ring_start(&ring, 0, <uint64_t *>&scratch[0])
-        rmq_ring_sift_end(&ring, out.shape[0], &out[0])
+        level.start(&ring, 0, <uint64_t *>&scratch[0])
+        level.sift_end(&ring, out.shape[0], &out[0])
 
 
 # Whether a client has as many queues as it may.

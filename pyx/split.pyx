@@ -1,6 +1,6 @@
 # Splits of a run of queues among clients. Unit u's queues are out[queue_offsets[u]:queue_offsets[u+1]];
-# a unit without clients leaves its queues to nobody (-1). The loops most used are in split_core.c, because they come in
-# one version for each instruction set, chosen when this module is imported.
+# a unit without clients leaves its queues to nobody (-1). Of RocketMQ's three ways to share queues two stand here: `contiguous` is
+# AllocateMessageQueueAveragely, `circular` AllocateMessageQueueAveragelyByCircle; AllocateMessageQueueConsistentHash is in ring.pyx.
 
 from libc.stdint cimport int64_t
 
@@ -9,12 +9,14 @@ from typedefs cimport byte_t, index_t, offset_t, owner_t
 include "isa.pxi"
 
 
-cdef extern from "split.h" nogil:
-    void rmq_split_contiguous(const int64_t *queue_offsets, const owner_t *n_clients, int64_t n_units, owner_t *out)
-    void rmq_split_circular(const int64_t *queue_offsets, const owner_t *n_clients, int64_t n_units, owner_t *out)
+cdef extern from "vector/split.h" nogil:
+    ctypedef struct rmq_splits_t:
+        void (*contiguous)(const int64_t *queue_offsets, const owner_t *n_clients, int64_t n_units, owner_t *out) noexcept nogil
+        void (*circular)(const int64_t *queue_offsets, const owner_t *n_clients, int64_t n_units, owner_t *out) noexcept nogil
+    const rmq_splits_t *rmq_splits()
 
 
-cdef inline void fill(owner_t *out, offset_t lo, offset_t hi, owner_t owner) noexcept nogil:
+cdef inline void fill(owner_t[::1] out, offset_t lo, offset_t hi, owner_t owner) noexcept nogil:
     cdef offset_t queue
     for queue in range(lo, hi):
         out[queue] = owner
@@ -23,17 +25,42 @@ cdef inline void fill(owner_t *out, offset_t lo, offset_t hi, owner_t owner) noe
 def contiguous(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
                owner_t[::1] out not None):
     """Blocks in client order, the first ``n mod m`` clients take one more."""
-    if n_clients.shape[0] and out.shape[0]:  # an empty view has no first element to point at
+    cdef const rmq_splits_t *level = rmq_splits()
+    cdef Py_ssize_t unit
+    cdef offset_t queue, end, client, n, size, extra
+    if level and n_clients.shape[0] and out.shape[0]:  # an empty view has no first element to point at
         with nogil:
-            rmq_split_contiguous(<const int64_t *>&queue_offsets[0], &n_clients[0], n_clients.shape[0], &out[0])
+            level.contiguous(<const int64_t *>&queue_offsets[0], &n_clients[0], n_clients.shape[0], &out[0])
+        return
+    with nogil:
+        for unit in range(n_clients.shape[0]):
+            queue, end, n = queue_offsets[unit], queue_offsets[unit + 1], n_clients[unit]
+            if n == 0:
+                fill(out, queue, end, -1)
+                continue
+            size, extra = (end - queue) // n, (end - queue) % n
+            for client in range(min(n, end - queue)):
+                fill(out, queue, queue + size + (client < extra), <owner_t> client)
+                queue += size + (client < extra)
 
 
 def circular(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
              owner_t[::1] out not None):
     """Queue after queue to client after client, round and round."""
-    if n_clients.shape[0] and out.shape[0]:
+    cdef const rmq_splits_t *level = rmq_splits()
+    cdef Py_ssize_t unit
+    cdef offset_t queue
+    cdef owner_t client, first
+    if level and n_clients.shape[0] and out.shape[0]:
         with nogil:
-            rmq_split_circular(<const int64_t *>&queue_offsets[0], &n_clients[0], n_clients.shape[0], &out[0])
+            level.circular(<const int64_t *>&queue_offsets[0], &n_clients[0], n_clients.shape[0], &out[0])
+        return
+    with nogil:
+        for unit in range(n_clients.shape[0]):
+            client = first = 0 if n_clients[unit] else -1
+            for queue in range(queue_offsets[unit], queue_offsets[unit + 1]):
+                out[queue] = client
+                client = client + 1 if client + 1 < n_clients[unit] else first
 
 
 def tail_remainder(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
@@ -48,11 +75,11 @@ def tail_remainder(const offset_t[::1] queue_offsets not None, const owner_t[::1
             hi = queue_offsets[unit + 1]
             n = n_clients[unit]
             if n == 0:
-                fill(&out[0], lo, hi, -1)
+                fill(out, lo, hi, -1)
                 continue
             size = (hi - lo) // n
             for client in range(n):
-                fill(&out[0], lo + client * size, lo + (client + 1) * size, <owner_t> client)
+                fill(out, lo + client * size, lo + (client + 1) * size, <owner_t> client)
             for client in range((hi - lo) - size * n):
                 out[lo + size * n + client] = <owner_t> client
 
@@ -97,7 +124,7 @@ def vacate_contiguous(const offset_t[::1] units not None, const index_t[::1] uni
             for i in range(vacant_offsets[unit_list[k]], vacant_offsets[unit_list[k] + 1]):
                 place = vacant[i]
                 begin = lo + place * size + min(place, extra)
-                fill(&out[0], begin, begin + size + (place < extra), -1)
+                fill(out, begin, begin + size + (place < extra), -1)
 
 
 def vacate_circular(const offset_t[::1] units not None, const index_t[::1] unit_list not None,

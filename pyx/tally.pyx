@@ -2,8 +2,8 @@
 
 A unit is one consumer group on one topic. Unit ``u`` has the queues ``queue_offsets[u]:queue_offsets[u + 1]`` of ``owners``;
 ``owners[q]`` is a position in its client list, any negative number means nobody. The faces in rmqalloc.evaluation have checked that
-every owner is below its unit's number of clients. The counts are in tally_core.c, because they come in one version for each
-instruction set, chosen when this module is imported.
+every owner is below its unit's number of clients. The plain loops stand here; units that fit into vector registers are counted by
+those of the level in use, if it has any.
 """
 
 from libc.stdint cimport int64_t
@@ -13,8 +13,12 @@ from typedefs cimport index_t, offset_t, owner_t
 include "isa.pxi"
 
 
-cdef extern from "tally.h" nogil:
+cdef extern from "vector/tally.h" nogil:
     owner_t RMQ_TALLY_ABSENT
+    ctypedef struct rmq_tally_rest_t:
+        int64_t first
+        int64_t behind
+        unsigned int odd
     ctypedef struct rmq_tally_balance_t:
         owner_t *unowned
         owner_t *idle
@@ -34,14 +38,17 @@ cdef extern from "tally.h" nogil:
         owner_t *moved
         owner_t *least_moves
         owner_t *affected
-
-    void rmq_tally_loads(const int64_t *queue_offsets, const int64_t *client_offsets, const owner_t *owners, int64_t n_units,
-                         owner_t *out)
-    void rmq_tally_balance(const int64_t *queue_offsets, const owner_t *n_clients, const owner_t *owners, int64_t n_units,
-                           owner_t *scratch, const rmq_tally_balance_t *out)
-    void rmq_tally_movement(const rmq_tally_change_t *change, owner_t *scratch, const rmq_tally_movement_t *out)
-    void rmq_tally_moved(const rmq_tally_change_t *change, owner_t *out)
-    void rmq_tally_least_moves(const rmq_tally_change_t *change, owner_t *scratch, owner_t *out)
+    ctypedef struct rmq_tally_t:
+        rmq_tally_rest_t (*loads)(const int64_t *queue_offsets, const int64_t *client_offsets, const owner_t *owners,
+                                  int64_t n_units, int64_t next, owner_t *out) noexcept nogil
+        rmq_tally_rest_t (*balance)(const int64_t *queue_offsets, const owner_t *n_clients, const owner_t *owners,
+                                    int64_t n_units, int64_t next, const rmq_tally_balance_t *out) noexcept nogil
+        rmq_tally_rest_t (*movement)(const rmq_tally_change_t *change, int64_t next,
+                                     const rmq_tally_movement_t *out) noexcept nogil
+        rmq_tally_rest_t (*moved)(const rmq_tally_change_t *change, int64_t next, const rmq_tally_movement_t *out) noexcept nogil
+        rmq_tally_rest_t (*least_moves)(const rmq_tally_change_t *change, int64_t next,
+                                        const rmq_tally_movement_t *out) noexcept nogil
+    const rmq_tally_t *rmq_tally(int64_t n_units)
 
 ABSENT = RMQ_TALLY_ABSENT
 
@@ -64,6 +71,109 @@ cdef inline owner_t *into(owner_t[::1] view) noexcept nogil:
     return &view[0] if view.shape[0] else &no_owner
 
 
+# ---- one unit ----
+
+cdef enum:
+    FEW_CLIENTS = 7         # with nobody they are eight, and each has a byte of one number:
+    FEW_QUEUES = 255        # counters in memory would wait for one another
+
+
+# Loads of n clients from `first` on, of queues that both sides have; returns how many of these nobody has.
+cdef inline owner_t count(const owner_t[::1] owners, const owner_t[::1] after, offset_t queue, offset_t end, owner_t[::1] loads,
+                          offset_t first, offset_t n) noexcept nogil:
+    cdef unsigned long long counts = 0
+    cdef offset_t client
+    cdef owner_t owner, unowned = 0
+    if n <= FEW_CLIENTS and end - queue <= FEW_QUEUES:
+        for queue in range(queue, end):
+            if after[queue] != RMQ_TALLY_ABSENT and owners[queue] != RMQ_TALLY_ABSENT:
+                counts += <unsigned long long> 1 << 8 * (max(owners[queue], -1) + 1)
+        for client in range(n):
+            loads[first + client] = counts >> 8 * (client + 1) & 255
+        return counts & 255
+    for client in range(first, first + n):
+        loads[client] = 0
+    for queue in range(queue, end):
+        owner = owners[queue]
+        if owner < 0:
+            unowned += after[queue] != RMQ_TALLY_ABSENT
+        elif owner != RMQ_TALLY_ABSENT:
+            loads[first + owner] += after[queue] != RMQ_TALLY_ABSENT
+    return unowned
+
+
+# Queues that change owner where both sides have all of them: what a client that is gone had does not stay, not even with nobody.
+cdef inline owner_t count_moved(const owner_t[::1] before, const owner_t[::1] after, offset_t queue, offset_t end,
+                                const owner_t[::1] renamed, offset_t slot) noexcept nogil:
+    cdef owner_t n_moved = 0
+    for queue in range(queue, end):
+        if before[queue] < 0:
+            n_moved += after[queue] >= 0
+        else:
+            n_moved += (renamed[slot + before[queue]] != after[queue]) | (renamed[slot + before[queue]] < 0)
+    return n_moved
+
+
+# Fewest moves of the queues of both sides: every client that is not gone may keep a share of the queues after, and as many as these
+# leave over one more each. Without clients nobody keeps what nobody had.
+cdef inline owner_t fewest_moves(const owner_t[::1] before, const owner_t[::1] after, offset_t queue, offset_t end,
+                                 const owner_t[::1] renamed, offset_t slot, owner_t n_before, owner_t n_after,
+                                 owner_t[::1] loads) noexcept nogil:
+    cdef offset_t client, n_both = count(before, after, queue, end, loads, 0, n_before)
+    cdef offset_t n_there = 0, share, above = 0, stay = 0 if n_after else n_both
+    for queue in range(queue, end):
+        n_there += after[queue] != RMQ_TALLY_ABSENT
+    share = n_there // n_after if n_after else 0
+    for client in range(n_before):
+        n_both += loads[client]
+        if renamed[slot + client] >= 0:
+            stay += min(<offset_t> loads[client], share)
+            above += loads[client] > share
+    return <owner_t> (n_both - stay - min(above, n_there - share * n_after))
+
+
+# Clients that lose or gain a queue, and the queues of both sides that change owner. Clients are numbered by their places after,
+# from 1 on, those of before that are gone behind them; 0 is nobody.
+cdef inline owner_t count_affected(const owner_t[::1] before, const owner_t[::1] after, offset_t queue, offset_t end,
+                                   const owner_t[::1] renamed, offset_t slot, owner_t n_before, owner_t n_after,
+                                   owner_t[::1] touched, owner_t *n_moved) noexcept nogil:
+    cdef offset_t client, source, target
+    cdef owner_t had, has, differ, moved = 0, affected = 0
+    for client in range(<offset_t> 1 + n_before + n_after):
+        touched[client] = 0
+    for queue in range(queue, end):
+        had, has, source, target = before[queue], after[queue], 0, 0
+        if 0 <= had < RMQ_TALLY_ABSENT:
+            source = 1 + (renamed[slot + had] if renamed[slot + had] >= 0 else n_after + <offset_t> had)
+        if 0 <= has < RMQ_TALLY_ABSENT:
+            target = 1 + <offset_t> has
+        differ = source != target  # no branch on this: what moves cannot be foreseen
+        touched[source & -differ] = 1
+        touched[target & -differ] = 1
+        moved += differ & (had != RMQ_TALLY_ABSENT) & (has != RMQ_TALLY_ABSENT)
+    for client in range(1, <offset_t> 1 + n_before + n_after):
+        affected += touched[client]
+    n_moved[0] = moved
+    return affected
+
+
+# ---- many units: those that the level in use leaves over; all where it has no loops ----
+
+# A block of the next units, all of them odd ones.
+cdef inline rmq_tally_rest_t next_units(int64_t unit, int64_t n_units) noexcept nogil:
+    cdef int64_t behind = min(unit + 32, n_units)
+    return rmq_tally_rest_t(unit, behind, <unsigned int> 0xFFFFFFFF if unit < behind else 0)
+
+
+cdef inline bint is_odd(rmq_tally_rest_t rest, int64_t unit) noexcept nogil:
+    return rest.odd >> (unit - rest.first) & 1
+
+
+# What is left over before the first unit has been looked at.
+cdef rmq_tally_rest_t ALL
+ALL.first, ALL.behind, ALL.odd = 0, 0, 1
+
+
 def loads(
     const offset_t[::1] queue_offsets not None,
     const offset_t[::1] client_offsets not None,
@@ -71,9 +181,17 @@ def loads(
     owner_t[::1] out not None,
 ):
     """Queues per client: ``out[client_offsets[u] + c]`` is the load of client ``c`` of unit ``u``."""
+    cdef int64_t unit, n_units = client_offsets.shape[0] - 1
+    cdef const rmq_tally_t *level = rmq_tally(n_units)
+    cdef rmq_tally_rest_t rest = ALL
     with nogil:
-        rmq_tally_loads(offsets_of(queue_offsets), offsets_of(client_offsets), of(owners), client_offsets.shape[0] - 1,
-                        into(out))
+        while rest.odd:
+            rest = level.loads(offsets_of(queue_offsets), offsets_of(client_offsets), of(owners), n_units, rest.behind,
+                               into(out)) if level else next_units(rest.behind, n_units)
+            for unit in range(rest.first, rest.behind):
+                if is_odd(rest, unit):
+                    count(owners, owners, queue_offsets[unit], queue_offsets[unit + 1], out, client_offsets[unit],
+                          client_offsets[unit + 1] - client_offsets[unit])
 
 
 def balance(
@@ -87,10 +205,26 @@ def balance(
     owner_t[::1] most not None,
 ):
     """Unowned queues, idle clients, least and greatest load of every unit (least and most are 0 without clients)."""
+    cdef int64_t unit, client, n_units = n_clients.shape[0]
+    cdef owner_t n_idle, lowest, highest
+    cdef const rmq_tally_t *level = rmq_tally(n_units)
+    cdef rmq_tally_rest_t rest = ALL
     cdef rmq_tally_balance_t out
     with nogil:
         out = rmq_tally_balance_t(into(unowned), into(idle), into(least), into(most))
-        rmq_tally_balance(offsets_of(queue_offsets), of(n_clients), of(owners), n_clients.shape[0], into(load_scratch), &out)
+        while rest.odd:
+            rest = level.balance(offsets_of(queue_offsets), of(n_clients), of(owners), n_units, rest.behind,
+                                 &out) if level else next_units(rest.behind, n_units)
+            for unit in range(rest.first, rest.behind):
+                if is_odd(rest, unit):
+                    unowned[unit] = count(owners, owners, queue_offsets[unit], queue_offsets[unit + 1], load_scratch, 0,
+                                          n_clients[unit])
+                    n_idle, lowest, highest = 0, load_scratch[0] if n_clients[unit] else 0, 0
+                    for client in range(n_clients[unit]):
+                        n_idle += load_scratch[client] == 0
+                        lowest = min(lowest, load_scratch[client])
+                        highest = max(highest, load_scratch[client])
+                    idle[unit], least[unit], most[unit] = n_idle, lowest, highest
 
 
 def movement(
@@ -107,13 +241,24 @@ def movement(
     owner_t[::1] affected not None,
 ):
     """Queues that change owner, the fewest that could, and clients that lose or gain a queue."""
+    cdef int64_t unit, first, end, n_units = slot_starts.shape[0]
+    cdef const rmq_tally_t *level = rmq_tally(n_units)
+    cdef rmq_tally_rest_t rest = ALL
     cdef rmq_tally_change_t change
     cdef rmq_tally_movement_t out
     with nogil:
         change = rmq_tally_change_t(offsets_of(queue_offsets), of(before), of(after), offsets_of(slot_starts), of(n_before),
-                                    of(renamed), of(n_after), slot_starts.shape[0], renamed.shape[0])
+                                    of(renamed), of(n_after), n_units, renamed.shape[0])
         out = rmq_tally_movement_t(into(moved), into(least_moves), into(affected))
-        rmq_tally_movement(&change, into(scratch), &out)
+        while rest.odd:
+            rest = level.movement(&change, rest.behind, &out) if level else next_units(rest.behind, n_units)
+            for unit in range(rest.first, rest.behind):
+                if is_odd(rest, unit):
+                    first, end = queue_offsets[unit], queue_offsets[unit + 1]
+                    affected[unit] = count_affected(before, after, first, end, renamed, slot_starts[unit], n_before[unit],
+                                                    n_after[unit], scratch, &moved[unit])
+                    least_moves[unit] = fewest_moves(before, after, first, end, renamed, slot_starts[unit], n_before[unit],
+                                                     n_after[unit], scratch)
 
 
 def moved(
@@ -125,11 +270,21 @@ def moved(
     owner_t[::1] out not None,
 ):
     """Queues of every unit that another client owns than before, or nobody any more, or somebody at last."""
+    cdef int64_t unit, n_units = slot_starts.shape[0]
+    cdef const rmq_tally_t *level = rmq_tally(n_units)
+    cdef rmq_tally_rest_t rest = ALL
     cdef rmq_tally_change_t change
+    cdef rmq_tally_movement_t figures
     with nogil:
         change = rmq_tally_change_t(offsets_of(queue_offsets), of(before), of(after), offsets_of(slot_starts), NULL,
-                                    of(renamed), NULL, slot_starts.shape[0], renamed.shape[0])
-        rmq_tally_moved(&change, into(out))
+                                    of(renamed), NULL, n_units, renamed.shape[0])
+        figures = rmq_tally_movement_t(into(out), NULL, NULL)
+        while rest.odd:
+            rest = level.moved(&change, rest.behind, &figures) if level else next_units(rest.behind, n_units)
+            for unit in range(rest.first, rest.behind):
+                if is_odd(rest, unit):
+                    out[unit] = count_moved(before, after, queue_offsets[unit], queue_offsets[unit + 1], renamed,
+                                            slot_starts[unit])
 
 
 def least_moves(
@@ -143,11 +298,21 @@ def least_moves(
     owner_t[::1] out not None,
 ):
     """Fewest queues of every unit that can move if the loads of the clients after may differ by one at most."""
+    cdef int64_t unit, n_units = slot_starts.shape[0]
+    cdef const rmq_tally_t *level = rmq_tally(n_units)
+    cdef rmq_tally_rest_t rest = ALL
     cdef rmq_tally_change_t change
+    cdef rmq_tally_movement_t figures
     with nogil:
-        change = rmq_tally_change_t(offsets_of(queue_offsets), of(before), NULL, offsets_of(slot_starts), of(n_before),
-                                    of(renamed), of(n_after), slot_starts.shape[0], renamed.shape[0])
-        rmq_tally_least_moves(&change, into(load_scratch), into(out))
+        change = rmq_tally_change_t(offsets_of(queue_offsets), of(before), of(before), offsets_of(slot_starts), of(n_before),
+                                    of(renamed), of(n_after), n_units, renamed.shape[0])
+        figures = rmq_tally_movement_t(NULL, into(out), NULL)
+        while rest.odd:
+            rest = level.least_moves(&change, rest.behind, &figures) if level else next_units(rest.behind, n_units)
+            for unit in range(rest.first, rest.behind):
+                if is_odd(rest, unit):
+                    out[unit] = fewest_moves(before, before, queue_offsets[unit], queue_offsets[unit + 1], renamed,
+                                             slot_starts[unit], n_before[unit], n_after[unit], load_scratch)
 
 
 def align(

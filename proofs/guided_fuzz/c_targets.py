@@ -1,4 +1,4 @@
-"""libFuzzer targets of the C in pyx/: how each is compiled and run.
+"""libFuzzer targets of the C in pyx/vector/ and of the headers beside it: how each is compiled and run.
 
 A target is ``tests/support/c/fuzz_<name>.c``: it makes valid inputs of any bytes, runs every instruction set of the machine,
 and compares with a plain oracle in C. Inputs and outputs are heap buffers that end where their data ends.
@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from checkout import ROOT, SUPPORT
 
 from guided_fuzz.places import WORK
+
+PYX = ROOT / "pyx"
+VECTOR = PYX / "vector"
 
 SANITIZED = ("-fsanitize=fuzzer,address,undefined", "-fno-sanitize-recover=all", "-gline-tables-only", "-O1")
 COVERED = ("-fsanitize=fuzzer", "-fprofile-instr-generate", "-fcoverage-mapping", "-O1")
@@ -28,7 +31,7 @@ class CTarget:
 
     def sources(self):
         """All files that are compiled."""
-        return [SUPPORT / "c" / f"{self.source}.c", *(ROOT / "pyx" / one for one in self.files), ROOT / "pyx" / "isa.c"]
+        return [SUPPORT / "c" / f"{self.source}.c", *(VECTOR / one for one in self.files), VECTOR / "isa.c"]
 
     def program(self, kind="c"):
         """The path of its program; ``kind`` is `c`, or `covered` for one that counts lines."""
@@ -42,7 +45,7 @@ C_TARGETS = {
     for one in (
         *(
             CTarget(name, f"fuzz_{name}", (f"{name}_core.c",))
-            for name in ("names", "preferences", "ring", "slots", "split", "strings", "tally")
+            for name in ("preferences", "ring", "split", "strings", "tally")
         ),
         CTarget("md5", "fuzz_md5", ("md5_core.c",), _MD5),
         CTarget("rows", "fuzz_rows", ()),
@@ -61,21 +64,21 @@ def clang():
     return found
 
 
-def build(target, kind="c", source_folder=ROOT / "pyx"):
+def build(target, kind="c", source_folder=PYX):
     """Compile a target unless its program is newer than all it is made of; returns the path of the program."""
     program = target.program(kind)
-    headers = [*(ROOT / "pyx").glob("*.h"), *(SUPPORT / "c").glob("*.h")]
+    headers = [*PYX.rglob("*.h"), *(SUPPORT / "c").glob("*.h")]
     newest = max(path.stat().st_mtime for path in (*target.sources(), *headers))
-    if source_folder == ROOT / "pyx" and program.exists() and program.stat().st_mtime > newest:
+    if source_folder == PYX and program.exists() and program.stat().st_mtime > newest:
         return program
     program.parent.mkdir(parents=True, exist_ok=True)
     made_of = [
-        source_folder / path.name if path.parent == ROOT / "pyx" else path
+        source_folder / path.relative_to(PYX) if PYX in path.parents else path
         for path in target.sources()
     ]  # fmt: skip
     flags = COVERED if kind == "covered" else (*SANITIZED, *target.flags)
     if kind == "covered":
         flags += tuple(flag for flag in target.flags if flag.startswith("-D"))
-    includes = ("-I", source_folder, "-I", SUPPORT / "c")
+    includes = ("-I", source_folder, "-I", source_folder / "vector", "-I", SUPPORT / "c")
     subprocess.run([clang(), *flags, "-Wno-psabi", *includes, *made_of, "-lm", "-o", program], check=True)
     return program

@@ -17,7 +17,7 @@ HEAD = """# Fuzz guided by coverage
 
 `make fuzz MINUTES=60`, then `python -m guided_fuzz coverage --report build/evidence/fuzzing.md`.
 
-libFuzzer runs a target for every C entry point of `pyx/`, under every instruction set of the machine and with address and
+libFuzzer runs a target for every entry point of `pyx/vector/`, under every instruction set of the machine and with address and
 undefined-behaviour sanitizers; a plain oracle in C says what is right (`tests/support/c/fuzz_*.c`, `plain_*.h`). atheris runs a
 target for every reader: an input may be read, or end in the reader's own error. It also runs targets for the loops that Cython
 compiles, behind their faces and with the slow twins as oracles; there the extensions are compiled with the sanitizers, too
@@ -52,7 +52,7 @@ def c_coverage():
     return {
         path.name: [(of[kind]["count"], of[kind]["covered"]) for kind in ("lines", "regions")]
         for path, of in sorted(files.items())
-        if path.resolve().parent == ROOT / "pyx" and of["lines"]["count"]
+        if ROOT / "pyx" in path.resolve().parents and of["lines"]["count"]
     }
 
 

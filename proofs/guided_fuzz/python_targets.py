@@ -40,7 +40,7 @@ _FLAGS = (
 
 _COMPILER = r"""#!/bin/sh
 case "$*" in
-*" pyx/md5_core.c"*) exec clang -O0 -fPIC -Ipyx -c pyx/md5_core.c -o "$(printf '%s\n' "$@" | grep '[.]o$')" ;;
+*" pyx/vector/md5_core.c"*) exec clang -O0 -fPIC -Ipyx -c pyx/vector/md5_core.c -o "$(printf '%s\n' "$@" | grep '[.]o$')" ;;
 esac
 exec clang "$@" -O0
 """
@@ -51,7 +51,7 @@ fuzz_md5.c has it under both."""
 def build_package(package=PACKAGE, flags=_FLAGS, linked=_SANITIZERS):
     """Compile the package with sanitizers, unless it is newer than pyx/; for atheris with libFuzzer's counters, too."""
     made = sorted((package / "rmqalloc" / "_engine").glob("*.so"))
-    newest = max(path.stat().st_mtime for path in (ROOT / "pyx").iterdir())
+    newest = max(path.stat().st_mtime for path in (ROOT / "pyx").rglob("*"))
     if not made or made[0].stat().st_mtime < newest:
         WORK.mkdir(parents=True, exist_ok=True)
         compiler = WORK / "clang-unoptimised"

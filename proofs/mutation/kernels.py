@@ -29,31 +29,33 @@ class Kernels:
         self.objects.mkdir()
         self.setup = recipe()
         self.cc = sysconfig.get_config_var("CC").split()
-        self.units = {path.name for path in self.pyx.iterdir() if path.suffix in (".c", ".pyx")}
+        self.places = {path.name: path for path in self.pyx.rglob("*.*")}
+        self.units = {name for name in self.places if name.endswith((".c", ".pyx"))}
 
     def parts(self, name):
         """The files that one file is made of, itself among them."""
         found, open_ = set(), [name]
         while open_:
             one = open_.pop()
-            if one not in found and (self.pyx / one).exists():
+            if one not in found and one in self.places:
                 found.add(one)
-                open_ += INCLUDED.findall((self.pyx / one).read_text(encoding="utf-8"))
+                included = INCLUDED.findall(self.places[one].read_text(encoding="utf-8"))
+                open_ += [Path(each).name for each in included]
         return found
 
     def compiled(self, unit, target):
         """Make an object of a C or a Cython file."""
-        source = self.pyx / unit
+        source = self.places[unit]
         if unit.endswith(".pyx"):
             from Cython.Compiler.Main import CompilationOptions, compile_single
             from Cython.Compiler.Options import get_directive_defaults
 
-            source = target.with_suffix(".c")
+            module, source = source, target.with_suffix(".c")
             directives = get_directive_defaults() | self.setup.DIRECTIVES
             options = CompilationOptions(
                 output_file=str(source), compiler_directives=directives, include_path=[str(self.pyx)], language_level=3
             )
-            if compile_single(str(self.pyx / unit), options, f"rmqalloc._engine.{Path(unit).stem}").num_errors:
+            if compile_single(str(module), options, f"rmqalloc._engine.{Path(unit).stem}").num_errors:
                 raise ValueError(unit)
         folders = [f"-I{self.pyx}", f"-I{sysconfig.get_path('include')}"]
         done = subprocess.run(

@@ -128,7 +128,7 @@ ROOMS = (
     ),
     Room(
         "pyx",
-        ("pyx/*.c", "pyx/*.h", "pyx/*.pyx"),
+        ("pyx/vector/*.c", "pyx/vector/*.h", "pyx/*.h", "pyx/*.pyx"),
         (
             *within("engine", "md5", "ring", "tally", "strings", "weigh"),
             *within("strategies", "golden", "ordinal", "stable", "weighted", "bounded"),

@@ -11,7 +11,7 @@ from targets.listed import Target
 from targets.page import Row
 from targets.running import Replayed
 
-SOURCES = ["setup.py", "pyx/*", "rmqalloc/**/*.py*", "tests/data/golden.jsonl.gz", "tests/support/c/*"]
+SOURCES = ["setup.py", "pyx/*", "pyx/vector/*", "rmqalloc/**/*.py*", "tests/data/golden.jsonl.gz", "tests/support/c/*"]
 
 
 def digest() -> str:

@@ -14,6 +14,7 @@ from targets.linking import BUILD, setup, zig
 from targets.listed import Target
 from targets.pythons import Python
 
+VECTOR = ROOT / "pyx/vector"
 REPLAY = ROOT / "tests/support/replay_golden.py"
 SAID = re.compile(r"(\d+) cases, (\d+) answers, (\d+) differ from Java")
 LOOK = """
@@ -109,9 +110,9 @@ def kernels(target: Target) -> tuple[list[str], list[str]]:
     ran, faults = [], []
     for harness in sorted((ROOT / "tests/support/c").glob("*_sanitize.c")):
         name = harness.stem.removesuffix("_sanitize")
-        core = [path for path in (ROOT / f"pyx/{name}_core.c", ROOT / "pyx/isa.c") if path.exists() and name != "rows"]
+        core = [path for path in (VECTOR / f"{name}_core.c", VECTOR / "isa.c") if path.exists() and name != "rows"]
         program = folder / f"{name}.exe"
-        flags = ["-target", target.zig, *setup().compile_args("unix"), "-UNDEBUG", "-Ipyx", "-s"]
+        flags = ["-target", target.zig, *setup().compile_args("unix"), "-UNDEBUG", "-Ipyx", "-Ipyx/vector", "-s"]
         if text := zig("cc", *flags, harness, *core, "-lm", "-o", program):
             faults.append(f"{name} was not linked: {text[-2000:]}")
             continue

@@ -25,7 +25,9 @@ tally      loads, unowned queues, idle clients, queues in other rooms, moves, cl
 Terms: *owners* is int32, the position of the client that owns a queue, -1 for nobody. *Offsets* are int64, one more than
 there are lists. A *slot* is one entry of a client list. A *route* is one (topic, broker name) with its queue ids.
 
-The modules are built from ``pyx/<name>.pyx``; ``_cython_memoryviews`` is Cython's own code, which all of them import.
-``RMQALLOC_ISA`` (``scalar``, ``avx2``, ``avx512``, ``neon``) forces an instruction set; by default the widest the machine
-has is chosen when a module is imported.
+The modules are built from ``pyx/<name>.pyx``; ``_cython_memoryviews`` is Cython's own code, which all of them import. Each
+holds its loops as one reads them, the level ``plain``. Where vectors pay, ``pyx/vector/`` has the same loops in C for other
+levels, which answer the same: ``scalar`` (vectors of four numbers, as every x86-64 and aarch64 has them), ``avx2``, ``avx512``,
+``neon``. When a module is imported the widest that the machine has is chosen, or the one that ``RMQALLOC_ISA`` names; where a
+level has no loop of its own, and with compilers that know no vectors, the plain one runs.
 """

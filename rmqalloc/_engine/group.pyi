@@ -20,7 +20,7 @@ def consistent_hash(
     """
 
 def isa() -> str:
-    """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""
+    """Name the instruction set in use: ``avx512``, ``avx2``, ``neon``, ``scalar`` or ``plain``."""
 
 def available_isas() -> tuple[str, ...]:
     """Name the instruction sets this machine can run, widest first."""

@@ -7,8 +7,8 @@ and of each client of ``clients[slot_starts[u]:]``, and writes positions in the 
 import numpy as np
 from numpy.typing import NDArray
 
-def scratch_size(n_queues_max: int, n_clients_max: int) -> int:
-    """Words of scratch that `match` needs, given the most queues and the most clients of one unit."""
+def scratch_sizes(n_queues_max: int, n_clients_max: int) -> tuple[int, int]:
+    """Pairs and words of scratch that `match` needs, given the most queues and the most clients of one unit."""
 
 def match(
     out_starts: NDArray[np.int64],
@@ -19,13 +19,14 @@ def match(
     queues: NDArray[np.uint32],
     clients: NDArray[np.uint32],
     in_rounds: bool,
-    scratch: NDArray[np.uint64],
+    pairs: NDArray[np.uint64],
+    words: NDArray[np.uint32],
     out: NDArray[np.int32],
 ) -> None:
     """The best pairs first, loads that differ by one at most; or in rounds each client asks for its next favourite, by two."""
 
 def isa() -> str:
-    """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""
+    """Name the instruction set in use: ``avx512``, ``avx2``, ``neon``, ``scalar`` or ``plain``."""
 
 def available_isas() -> tuple[str, ...]:
     """Name the instruction sets this machine can run, widest first."""

@@ -130,7 +130,7 @@ def locate_bounded(
     """
 
 def isa() -> str:
-    """Name of the instruction set in use: ``"avx512"``, ``"avx2"``, ``"neon"`` or ``"scalar"``."""
+    """Name of the instruction set in use: ``"avx512"``, ``"avx2"``, ``"neon"``, ``"scalar"`` or ``"plain"``."""
 
 def available_isas() -> tuple[str, ...]:
     """Names of those this machine has, widest first."""

@@ -148,7 +148,7 @@ def cross_room(
     """
 
 def isa() -> str:
-    """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""
+    """Name the instruction set in use: ``avx512``, ``avx2``, ``neon``, ``scalar`` or ``plain``."""
 
 def available_isas() -> tuple[str, ...]:
     """Name the instruction sets this machine can run, widest first."""

@@ -27,7 +27,7 @@ NO_OPTIONS: Mapping[str, str] = {
     "RMQALLOC_SECRET_KEY": "its secret key",
     "RMQALLOC_SECURITY_TOKEN": "its token, where the cluster asks for one",
     "RMQALLOC_THREADS": "threads that strategies use, 1 by default",
-    "RMQALLOC_ISA": "instruction set to use: scalar, avx2, avx512 or neon",
+    "RMQALLOC_ISA": "instruction set to use: plain, scalar, avx2, avx512 or neon",
     "_RMQALLOC_COMPLETE": "set by the scripts of rmqalloc completion",
     "RMQALLOC_CACHE": "building and tests: directory of what is costly to make",
     "RMQALLOC_DEBUG": "building: 1 adds bounds checks",

@@ -70,10 +70,11 @@ class Stable(ExclusiveStrategy):
         starts = fleet.queue_offsets[:-1]
 
         def make(most_queues: int, most_clients: int) -> Kernel:
-            scratch = np.empty(preferences.scratch_size(most_queues, most_clients), np.uint64)
+            n_pairs, n_words = preferences.scratch_sizes(most_queues, most_clients)
+            pairs, words = np.empty(n_pairs, np.uint64), np.empty(n_words, np.uint32)
             return lambda units: preferences.match(
                 starts[units], fleet.n_queues[units], fleet.queue_starts[units], slot_starts[units], n_clients[units],
-                queues, clients, self.slack == 1, scratch, out,
+                queues, clients, self.slack == 1, pairs, words, out,
             )  # fmt: skip
 
         by_unit(fleet, threads, make, n_clients)

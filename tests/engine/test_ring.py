@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from c_programs import INCLUDES, VECTOR
 from checkout import ROOT
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -178,9 +179,9 @@ def test_under_sanitizers(tmp_path: Path) -> None:
     """No access outside the buffers and nothing undefined, whatever the way and the instruction set."""
     compiler = os.environ.get("CC") or shutil.which("cc")
     assert compiler, "no C compiler: put cc on the PATH or name one in the environment variable CC"
-    sources = [ROOT / "tests/support/c/ring_sanitize.c", ROOT / "pyx/ring_core.c", ROOT / "pyx/isa.c"]
+    sources = [ROOT / "tests/support/c/ring_sanitize.c", VECTOR / "ring_core.c", VECTOR / "isa.c"]
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     program = tmp_path / "ring_sanitize"
-    subprocess.run([compiler, "-g", "-O1", *sanitizers, "-I", ROOT / "pyx", *sources, "-o", program], check=True)
+    subprocess.run([compiler, "-g", "-O1", *sanitizers, *INCLUDES, *sources, "-o", program], check=True)
     done = subprocess.run([program], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

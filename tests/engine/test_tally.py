@@ -10,6 +10,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
+from c_programs import INCLUDES, VECTOR
 from checkout import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -430,9 +431,9 @@ def test_under_sanitizers(tmp_path):
     """No access outside the buffers and nothing undefined, whatever the sizes and the instruction set."""
     compiler = os.environ.get("CC") or shutil.which("cc")
     assert compiler, "no C compiler: put cc on the PATH or name one in the environment variable CC"
-    sources = [ROOT / "tests/support/c/tally_sanitize.c", ROOT / "pyx/tally_core.c", ROOT / "pyx/isa.c"]
+    sources = [ROOT / "tests/support/c/tally_sanitize.c", VECTOR / "tally_core.c", VECTOR / "isa.c"]
     sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
     program = tmp_path / "tally_sanitize"
-    subprocess.run([compiler, "-g", "-O1", *sanitizers, "-I", ROOT / "pyx", *sources, "-o", program], check=True)
+    subprocess.run([compiler, "-g", "-O1", *sanitizers, *INCLUDES, *sources, "-o", program], check=True)
     done = subprocess.run([program], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -117,7 +117,7 @@ def test_a_renamed_file_counts_under_both_names(repository):
         ("rmqalloc/model.py", "model"),
         ("rmqalloc/__init__.py", "rmqalloc"),
         ("rmqalloc/_engine/md5.pyi", "_engine"),
-        ("pyx/md5_core.c", "pyx"),
+        ("pyx/vector/md5_core.c", "pyx"),
         ("spark_udfs/job/plan.py", "spark_udfs"),
         ("tests/spark/test_spark.py", "spark_udfs"),
         ("tests/engine/test_md5.py", "_engine"),

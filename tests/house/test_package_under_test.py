@@ -23,7 +23,7 @@ def checkout(tmp_path):
     for name in (
         "setup.py",
         "pyx/md5.pyx",
-        "pyx/md5.h",
+        "pyx/vector/md5.h",
         "rmqalloc/__init__.py",
         "rmqalloc/_rotated.py",
         "spark_udfs/__init__.py",
@@ -82,15 +82,15 @@ def test_no_package_at_all(checkout, monkeypatch):
     assert "imported: nothing" in refused(checkout, None)
 
 
-@pytest.mark.parametrize("name", ["pyx/md5.pyx", "pyx/md5.h", "pyx/new.h", "setup.py"])
+@pytest.mark.parametrize("name", ["pyx/md5.pyx", "pyx/vector/md5.h", "pyx/vector/new.h", "setup.py"])
 def test_an_edit_that_is_not_compiled_is_refused(checkout, name):
     (checkout / name).write_text("/* edited */\n")
     assert f"changed since its modules were compiled: {name}\n" in refused(checkout, checkout)
 
 
 def test_a_deleted_source_is_refused(checkout):
-    (checkout / "pyx/md5.h").unlink()
-    assert "pyx/md5.h" in refused(checkout, checkout)
+    (checkout / "pyx/vector/md5.h").unlink()
+    assert "pyx/vector/md5.h" in refused(checkout, checkout)
 
 
 def test_times_of_files_do_not_count(checkout):

@@ -8,12 +8,14 @@ from pathlib import Path
 from checkout import ROOT
 
 PYX = ROOT / "pyx"
+VECTOR = PYX / "vector"
+INCLUDES = ("-I", PYX, "-I", VECTOR)
 SANITIZERS = ("-g1", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 # What is left out would only repeat the rest, in code that is long enough.
 LONG_CODE = ("-fno-sanitize=null,object-size",)
 
-PLAIN = ("-DRMQ_PLAIN_C",)
-"""What a compiler without vectors gets."""
+UNKNOWN = ("-U__GNUC__",)
+"""What a compiler of C11 gets that the header has never heard of."""
 
 STANDARD = ("-std=c11", "-pedantic-errors", "-Wall", "-Wextra", "-Werror")
 
@@ -33,7 +35,7 @@ def compiler(name: str | None = None) -> str:
 
 def compiled(source: Path, made: Path, flags: tuple[str, ...], by: str | None = None) -> Path:
     """Compile one file of C; what the compiler says is shown if it refuses."""
-    command = [compiler(by), *flags, "-I", PYX, "-c", source, "-o", made]
+    command = [compiler(by), *flags, *INCLUDES, "-c", source, "-o", made]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return made
@@ -48,11 +50,11 @@ def judge(
 ) -> None:
     """Compile tests/support/c/<name>_sanitize.c, and with these flags the code it is about, and let it judge."""
     sanitizers = (*sanitizers, *(LONG_CODE if name == "md5" and sanitizers else ()))
-    kernels = [path for path in (PYX / f"{name}_core.c", PYX / "isa.c") if path.exists()]
+    kernels = [path for path in (VECTOR / f"{name}_core.c", VECTOR / "isa.c") if path.exists()]
     objects = [compiled(path, folder / f"{path.stem}.o", (*sanitizers, *flags), by) for path in kernels]
     program = folder / name
-    command = [compiler(by), *sanitizers, "-I", PYX, ROOT / f"tests/support/c/{name}_sanitize.c", *objects]
-    if not (PYX / f"{name}_core.c").exists():  # all of it stands in a header
+    command = [compiler(by), *sanitizers, *INCLUDES, ROOT / f"tests/support/c/{name}_sanitize.c", *objects]
+    if not (VECTOR / f"{name}_core.c").exists():  # all of it stands in a header
         command += flags
     subprocess.run([*command, "-lm", "-o", program], check=True)
     done = subprocess.run([program], capture_output=True, text=True)

@@ -51,7 +51,7 @@ def imported_from():
 
 def digests(root=ROOT):
     """Digest of every file that decides what is compiled, by name."""
-    files = [root / "setup.py", *sorted(path for path in (root / "pyx").iterdir() if path.is_file())]
+    files = [root / "setup.py", *sorted(path for path in (root / "pyx").rglob("*") if path.is_file())]
     return {path.relative_to(root).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
 
 

@@ -32,8 +32,10 @@ typedef struct {
         } \
     } while (0)
 
-/* What follows is done under every instruction set of the machine. */
-#define EVERY_ISA for (int isa_ = 0; rmq_isa_available(isa_) && rmq_isa_force(rmq_isa_available(isa_)) == 0; isa_++)
+/* What follows is done under every instruction set of the machine that has C of its own: all but the plain loops of Cython. */
+#define EVERY_ISA \
+    for (int isa_ = 0; rmq_isa_available(isa_) && rmq_isa_force(rmq_isa_available(isa_)) == 0; isa_++) \
+        if (rmq_isa_level() != RMQ_PLAIN)
 
 static inline uint64_t take(input_t *in, int n_bytes)
 {

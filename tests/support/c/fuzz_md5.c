@@ -33,7 +33,7 @@ static void points(input_t *in, const column_t *ids)
             expected[i * v + k] = plain_point(text_of(ids, first + i), length_of(ids, first + i),
                                               (starts ? starts[first + i] : 0) + k, key);
     EVERY_ISA {
-        rmq_md5_points(ids->values, ids->offsets, first, ids->n, starts, v, out);
+        rmq_md5((ids->n - first) * v)->points(ids->values, ids->offsets, first, ids->n, starts, v, out);
         compare(out, expected, n * v, "points");
     }
     free(starts), free(out), free(expected), free(key);
@@ -61,8 +61,8 @@ static void queues(input_t *in, const column_t *topics, const column_t *brokers)
             expected[i - skipped] = plain_queue(text_of(topics, topic[r]), length_of(topics, topic[r]), text_of(brokers, broker[r]),
                                                 length_of(brokers, broker[r]), queue_ids[i], key);
     EVERY_ISA {
-        rmq_md5_queues(topics->values, topics->offsets, brokers->values, brokers->offsets, topic, broker, offsets, first, n,
-                       queue_ids, out);
+        rmq_md5(n_queues - skipped)->queues(topics->values, topics->offsets, brokers->values, brokers->offsets, topic, broker, offsets,
+                                            first, n, queue_ids, out);
         compare(out, expected, n_queues - skipped, "queues");
     }
     free(topic), free(broker), free(offsets), free(queue_ids), free(out), free(expected), free(key);
@@ -75,7 +75,7 @@ static void strings(input_t *in, const column_t *texts)
     for (int64_t i = 0; i < n; i++)
         expected[i] = plain_md5((const char *)text_of(texts, first + i), (size_t)length_of(texts, first + i));
     EVERY_ISA {
-        rmq_md5_strings(texts->values, texts->offsets, first, texts->n, out);
+        rmq_md5(n)->strings(texts->values, texts->offsets, first, texts->n, out);
         compare(out, expected, n, "strings");
     }
     free(out), free(expected);
@@ -98,7 +98,7 @@ static void bare(input_t *in)
         expected[i] = plain_md5(text, length);
     }
     EVERY_ISA {
-        rmq_md5_bare(blocks, n_groups, out);
+        rmq_md5(n)->bare(blocks, n_groups, out);
         compare(out, expected, n, "bare");
     }
     free(blocks), free(out), free(expected);

@@ -36,8 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         n_clients[u] = alike && u ? n_clients[0] : (int32_t)size_of(&in, 2 * most + 20);
     }
     EVERY_ISA {
-        split_all(rmq_split_contiguous, offsets, n_clients, n_units, half);
-        split_all(rmq_split_circular, offsets, n_clients, n_units, half);
+        split_all(rmq_splits()->contiguous, offsets, n_clients, n_units, half);
+        split_all(rmq_splits()->circular, offsets, n_clients, n_units, half);
     }
     free(offsets), free(n_clients);
     return 0;

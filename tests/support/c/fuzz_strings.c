@@ -101,16 +101,16 @@ static void sort_all(const lists_t *lists, int32_t *orders, int is_first)
     int32_t *spare = room(lists->longest, sizeof *spare), *order = room(lists->longest, sizeof *order), *out = room(n, sizeof *out);
     uint8_t *odd = calloc((size_t)lists->n_lists + 1, 1), *again = calloc((size_t)lists->n_lists + 1, 1), *values = room(n_bytes, 1);
     int64_t *offsets = room(n + 1, sizeof *offsets);
-    rmq_strings_order(text->values, text->offsets, lists->list_offsets, lists->n_lists, keys, spare, odd, out);
+    rmq_strings()->order(text->values, text->offsets, lists->list_offsets, lists->n_lists, keys, spare, odd, out);
     for (int64_t row = 0; row < lists->n_lists; row++)
         check_order(lists, row, out + lists->list_offsets[row], odd[row]);
     if (is_first)
         memcpy(orders, out, (size_t)n * sizeof *out);
     CHECK(!lists->is_text || memcmp(orders, out, (size_t)n * sizeof *out) == 0, "another order than that of the first set");
-    const int64_t first = rmq_strings_in_order(text->values, text->offsets, lists->list_offsets, lists->n_lists, keys, again);
+    const int64_t first = rmq_strings()->in_order(text->values, text->offsets, lists->list_offsets, lists->n_lists, keys, again);
     CHECK(first >= 0 && first <= lists->n_lists, "%d lists are in order", (int)first);
     CHECK(!lists->is_text || first == n_in_order(lists), "%d lists are in order", (int)first);
-    rmq_strings_sort(text->values, text->offsets, lists->list_offsets, first, lists->n_lists, keys, spare, order, again, values, offsets);
+    rmq_strings()->sort(text->values, text->offsets, lists->list_offsets, first, lists->n_lists, keys, spare, order, again, values, offsets);
     CHECK(memcmp(odd, again, (size_t)lists->n_lists) == 0, "sorting finds other odd lists");
     check_moved(lists, out, values, offsets);
     free(keys), free(spare), free(order), free(out), free(odd), free(again), free(values), free(offsets);

@@ -4,14 +4,14 @@
 
 #include "split.h"
 
-typedef void split_t(const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out);
+typedef rmq_split_t split_t;
 
 /* Owner of queue q of n among m clients: by blocks, the first n mod m of which are one longer, or round and round. */
 static int64_t owner(split_t *split, int64_t q, int64_t n, int64_t m)
 {
     if (m == 0)
         return -1;
-    if (split == rmq_split_circular)
+    if (split == rmq_splits()->circular)
         return q % m;
     const int64_t size = n / m, longer = n % m * (size + 1);
     return q < longer ? q / (size + 1) : n % m + (q - longer) / size;

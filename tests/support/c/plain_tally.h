@@ -100,4 +100,61 @@ static int32_t affected(const rmq_tally_change_t *change, int64_t unit)
     return found;
 }
 
+/* ---- the loops of the level in use, and for the units that they leave over the plain counts; what fits must not be left over ---- */
+
+#define COUNT_ALL(call, fits, ...) \
+    for (rmq_tally_rest_t rest = {0, 0, 1}; rest.odd;) { \
+        rest = (call); \
+        for (int64_t unit = rest.first; rest.odd && unit < rest.behind; unit++) \
+            if (rest.odd >> (unit - rest.first) & 1) { \
+                if (fits) \
+                    abort(); \
+                __VA_ARGS__; \
+            } \
+    }
+
+static void all_loads(const int64_t *queues, const int64_t *slots, const int32_t *owners, int64_t n, int32_t *out)
+{
+    COUNT_ALL(rmq_tally(n)->loads(queues, slots, owners, n, rest.behind, out),
+              queues[unit + 1] - queues[unit] <= 255 && slots[unit + 1] - slots[unit] <= 32,
+              plain_balance(owners + queues[unit], queues[unit + 1] - queues[unit], (int32_t)(slots[unit + 1] - slots[unit]),
+                            out + slots[unit]))
+}
+
+static void all_balance(const int64_t *queues, const int32_t *n_clients, const int32_t *owners, int64_t n, int32_t *loads,
+                        const rmq_tally_balance_t *out)
+{
+    plain_balance_t one;
+    COUNT_ALL(rmq_tally(n)->balance(queues, n_clients, owners, n, rest.behind, out),
+              queues[unit + 1] - queues[unit] <= 255 && n_clients[unit] <= 32,
+              one = plain_balance(owners + queues[unit], queues[unit + 1] - queues[unit], n_clients[unit], loads);
+              out->unowned[unit] = one.unowned, out->idle[unit] = one.idle, out->least[unit] = one.least, out->most[unit] = one.most)
+}
+
+static int is_small(const rmq_tally_change_t *change, int64_t unit)
+{
+    return change->queue_offsets[unit + 1] - change->queue_offsets[unit] <= 255 && change->n_before[unit] <= 8 &&
+           change->n_after[unit] <= 8 && change->n_after[unit] > 0;
+}
+
+static void all_movement(const rmq_tally_change_t *change, const rmq_tally_movement_t *out)
+{
+    COUNT_ALL(rmq_tally(change->n_units)->movement(change, rest.behind, out), is_small(change, unit),
+              out->moved[unit] = moved(change, unit), out->least_moves[unit] = least_moves(change, unit),
+              out->affected[unit] = affected(change, unit))
+}
+
+static void all_moved(const rmq_tally_change_t *change, int32_t *out)
+{
+    const rmq_tally_movement_t figures = {out, NULL, NULL};
+    COUNT_ALL(rmq_tally(change->n_units)->moved(change, rest.behind, &figures), is_small(change, unit), out[unit] = moved(change, unit))
+}
+
+static void all_least_moves(const rmq_tally_change_t *change, int32_t *out)
+{
+    const rmq_tally_movement_t figures = {NULL, out, NULL};
+    COUNT_ALL(rmq_tally(change->n_units)->least_moves(change, rest.behind, &figures), is_small(change, unit),
+              out[unit] = least_moves(change, unit))
+}
+
 #endif

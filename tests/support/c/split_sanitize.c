@@ -31,7 +31,7 @@ static int64_t count_wrong(split_t *split, const int64_t *offsets, const int32_t
 static int told(split_t *split, int64_t failures, const char *of)
 {
     if (failures)
-        printf("%s, %s: %lld owners wrong of %s\n", rmq_isa(), split == rmq_split_circular ? "circular" : "contiguous",
+        printf("%s, %s: %lld owners wrong of %s\n", rmq_isa(), split == rmq_splits()->circular ? "circular" : "contiguous",
                (long long)failures, of);
     return failures != 0;
 }
@@ -86,7 +86,6 @@ static int wrong(split_t *split, int64_t n_units, int64_t most_queues, int64_t m
 
 int main(void)
 {
-    static split_t *const splits[] = {rmq_split_contiguous, rmq_split_circular};
     static const int64_t shapes[][3] = {{0, 1, 1},      {1, 0, 3},      {300, 5, 3},      {300, 40, 9},     {200, 130, 40},
                                         {50, 9000, 20}, {20, 9000, 9000}, {3, 70000, 500}, {2, 2100000, 7}, {2, 3000000, 400000}};
     static const int64_t limits[][3] = {{8, 0, 10},  {16, 0, 10}, {32, 0, 10}, {32, 0, 15}, {32, 0, 16},
@@ -94,7 +93,9 @@ int main(void)
     int failures = 0;
     for (int i = 0; rmq_isa_available(i); i++) {
         rmq_isa_force(rmq_isa_available(i));
-        for (int s = 0; s < 2; s++) {
+        const rmq_splits_t *level = rmq_splits();
+        for (int s = 0; level && s < 2; s++) {
+            split_t *const splits[] = {level->contiguous, level->circular};
             for (size_t limit = 0; limit < sizeof limits / sizeof *limits; limit++)
                 failures += wrong_small(splits[s], limits[limit][0], limits[limit][1], limits[limit][2]);
             for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++)

@@ -1,0 +1,60 @@
+"""Every instruction set of the machine answers for whole fleets what the plain loops answer."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmqalloc import Fleet, strategy
+from rmqalloc._engine import group, md5, preferences, ring, split, strings, tally
+from rmqalloc.evaluation.balance import balance
+
+MODULES = (group, md5, preferences, ring, split, strings, tally)
+STRATEGIES = [
+    *(("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {}), ("CONSISTENT_HASH_BOUNDED", {})),
+    *(("ORDINAL", {}), ("STABLE", {}), ("STABLE", {"slack": 1})),
+]
+
+IDS = st.one_of(
+    st.integers(0, 10**6).map("10.0.0.1@{}#7".format),
+    st.integers(0, 99).map("10.0.0.2@web-{}".format),
+    st.text(min_size=1, max_size=9),
+    st.integers(1, 200).map(lambda n: "x" * n),
+)
+SIZES = st.one_of(st.integers(1, 40), st.integers(1, 700))
+GROUPS = st.lists(st.tuples(SIZES, st.lists(IDS, min_size=1, max_size=60, unique=True)), min_size=1, max_size=12)
+
+
+@pytest.fixture
+def levels():
+    """Names of the levels but `plain`; what was chosen is chosen again afterwards."""
+    before = [module.isa() for module in MODULES]
+    assert md5.available_isas()[-1] == "plain"
+    yield md5.available_isas()[:-1]
+    for module, name in zip(MODULES, before, strict=True):
+        module.force_isa(name)
+
+
+def answers(level, groups, name, params):
+    for module in MODULES:
+        module.force_isa(level)
+    fleet = Fleet.from_groups(
+        (f"g{number}", f"topic-{number % 3}", [(f"b{queue // 4}", queue % 4) for queue in range(n_queues)], ids)
+        for number, (n_queues, ids) in enumerate(groups)
+    ).sorted()
+    owners = strategy(name, **params).assign_fleet(fleet)
+    return owners, balance(fleet, owners)
+
+
+@pytest.mark.parametrize(("name", "params"), STRATEGIES, ids=lambda one: str(one))
+def test_levels_agree(levels, name, params):
+    @settings(deadline=None, max_examples=25)
+    @given(groups=GROUPS)
+    def agree(groups):
+        owners, figures = answers("plain", groups, name, params)
+        for level in levels:
+            same, same_figures = answers(level, groups, name, params)
+            np.testing.assert_array_equal(same, owners)
+            assert str(same_figures) == str(figures)
+
+    agree()

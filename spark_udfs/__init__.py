@@ -23,10 +23,10 @@
     ``manifests`` and ``published`` import no pyspark.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rmqalloc.extras import needs
+from rmqalloc.lazy import imported_on_use
 
 if TYPE_CHECKING:
     from spark_udfs._sql import register_all
@@ -40,14 +40,13 @@ _HOMES = {
     "read_plan": "spark_udfs.job.output",
     "register_all": "spark_udfs._sql",
 }
+_look_up = imported_on_use(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
     """Import what needs PySpark when it is first asked for: workers and ``import spark_udfs`` do without."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(_HOMES[name]), name)
+        return _look_up(name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "pyspark":
             raise

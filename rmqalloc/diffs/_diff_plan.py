@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
 from rmqalloc.diffs._changes_between import Change, changes_of_clients, presence_of_group

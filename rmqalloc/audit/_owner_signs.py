@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.fleet.columns import among, distinct
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.ownership.states import Numbers, State, numbered
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.views.reported import WHOLE_BROKER
 from rmqalloc.views.view_units import view_units
 

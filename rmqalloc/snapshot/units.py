@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.snapshot.snapshot import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.text import named
 
-RETRY_PREFIX = "%RETRY%"
 """What the name of a group's retry topic begins with."""
 
 _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from rmqalloc.globs import matches_any
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
 from rmqalloc.remoting.client import Access, Remote
 from rmqalloc.remoting.read_codes import ReadCode
@@ -23,7 +24,6 @@ from rmqalloc.snapshot.system_topics import is_system_topic
 from rmqalloc.text import named
 
 NAME_SERVER = "name server"
-_RETRY = "%RETRY%"
 _NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)
 _NOT_KNOWN = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 
@@ -164,7 +164,7 @@ class Taker:
 
     async def _group_names(self, topics: list[str]) -> list[str]:
         """Wanted groups: those that brokers have settings for, and those that have a retry topic."""
-        found = {topic.removeprefix(_RETRY) for topic in topics if topic.startswith(_RETRY)}
+        found = {topic.removeprefix(RETRY_PREFIX) for topic in topics if topic.startswith(RETRY_PREFIX)}
         code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
         asked = (
             self._ask_broker(name, code, {}, self._listed(f"broker {name}", code, answers.groups))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.files.mqadmin._group_names import RETRY
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.files.mqadmin._outputs import Progress
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.snapshot import Lag
@@ -45,7 +44,7 @@ def put_together(given: Sequence[Progress], subscriptions: Collection[str]) -> C
         repeated += _add(one, lags)
         owners |= one.owners
     asked = {lag.queue.topic for one in given if one.owners for lag in one.lags}
-    missing = sorted(t for t in subscriptions if t not in asked and not t.startswith(RETRY)) if owners else []
+    missing = sorted(t for t in subscriptions if t not in asked and not t.startswith(RETRY_PREFIX)) if owners else []
     all_lags = [*(lag for lag, _, _ in lags.values()), *repeated]
     return Consumed(
         all_lags, owners, all(one.is_whole for one in given) and not missing, missing, _tps(given, len(lags))

@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.files.mqadmin._consumed import Consumed, put_together
-from rmqalloc.snapshot.files.mqadmin._group_names import RETRY, is_retry_topic_of
+from rmqalloc.snapshot.files.mqadmin._group_names import is_retry_topic_of
 from rmqalloc.snapshot.files.mqadmin._outputs import Connected, ListedGroup, Progress
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _members as members
@@ -130,7 +130,7 @@ class Gathered:
                 self.warnings.append(f"group {printable(name)} has a name as long as its column: it is probably cut")
 
     def _progress(self, name: str, seen: Seen) -> Consumed | None:
-        known = {*self.topics, *seen.subscriptions, RETRY + name}
+        known = {*self.topics, *seen.subscriptions, RETRY_PREFIX + name}
         return put_together([self._uncut(name, known, one) for one in seen.progress], seen.subscriptions)
 
     def _uncut(self, group: str, known: set[str], progress: Progress) -> Progress:

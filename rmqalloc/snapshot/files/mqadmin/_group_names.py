@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-RETRY = "%RETRY%"
+from rmqalloc.model import RETRY_PREFIX
 
 
 def is_retry_topic_of(topic: str, group: str, topics: Collection[str]) -> bool:
@@ -19,9 +19,9 @@ def is_retry_topic_of(topic: str, group: str, topics: Collection[str]) -> bool:
     >>> is_retry_topic_of("%RETRY%g_orders", "g", {"orders"}), is_retry_topic_of("%RETRY%g_x", "g", {"orders"})
     (True, False)
     """
-    if not topic.startswith(RETRY):
+    if not topic.startswith(RETRY_PREFIX):
         return False
-    name = topic.removeprefix(RETRY)
+    name = topic.removeprefix(RETRY_PREFIX)
     rest = name.removeprefix(group)
     if len(rest) == len(name):
         return False
@@ -30,7 +30,7 @@ def is_retry_topic_of(topic: str, group: str, topics: Collection[str]) -> bool:
 
 def may_be_named(group: str, topics: Collection[str], width: int | None = None) -> bool:
     """Whether an output with these topics may be that of a group: it has no retry topics, or some are the group's."""
-    retry = [topic for topic in topics if topic.startswith(RETRY)]
+    retry = [topic for topic in topics if topic.startswith(RETRY_PREFIX)]
     return not retry or any(
         is_retry_topic_of(topic, group, topics) or (_is_cut(topic, width) and _is_front(topic, group))
         for topic in retry
@@ -47,11 +47,11 @@ def group_of_retry_topics(topics: Collection[str], known: Collection[str], width
     >>> group_of_retry_topics({"%RETRY%g_orders", "orders"}, (), 64), group_of_retry_topics({"%RETRY%g_orders"}, ())
     (None, 'g_orders')
     """
-    retry = sorted(topic for topic in topics if topic.startswith(RETRY))
+    retry = sorted(topic for topic in topics if topic.startswith(RETRY_PREFIX))
     if not retry:
         return None
     if width is None:
-        return retry[0].removeprefix(RETRY) if len(retry) == 1 else None
+        return retry[0].removeprefix(RETRY_PREFIX) if len(retry) == 1 else None
     whole = [topic for topic in retry if not _is_cut(topic, width)]
     cut = [topic for topic in retry if _is_cut(topic, width)]
     names = _names(whole[0], topics) if whole else (one for one in known if _is_front(cut[0], one))
@@ -66,7 +66,7 @@ def group_of_retry_topics(topics: Collection[str], known: Collection[str], width
 
 def _names(topic: str, topics: Collection[str]) -> Iterator[str]:
     """Groups that a retry topic may be of."""
-    name = topic.removeprefix(RETRY)
+    name = topic.removeprefix(RETRY_PREFIX)
     front, plus, _ = name.partition("+")
     yield front
     if plus:
@@ -82,5 +82,5 @@ def _is_cut(topic: str, width: int | None) -> bool:
 
 def _is_front(topic: str, group: str) -> bool:
     """Whether a topic that is cut may be a retry topic of the group."""
-    own = RETRY + group
+    own = RETRY_PREFIX + group
     return own.startswith(topic) or topic.startswith((f"{own}_", f"{own}+"))

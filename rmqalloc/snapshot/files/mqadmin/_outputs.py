@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.remoting import loose_json as loose_json
-from rmqalloc.snapshot.files.mqadmin._group_names import RETRY
 from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import FAILURE
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _answers as answers
@@ -178,7 +177,7 @@ def progress(section: Section) -> Progress:
         offsets.append(offset)
         if row.get("Client IP", NOT_KNOWN[0]) not in NOT_KNOWN:
             owners[lags[-1].queue] = row["Client IP"]
-        elif not row["Topic"].startswith(RETRY):
+        elif not row["Topic"].startswith(RETRY_PREFIX):
             is_whole = False
     if tps is None:
         raise section.error("the output of consumerProgress is cut: its Consume TPS is missing")

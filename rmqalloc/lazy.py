@@ -7,7 +7,7 @@ reads. What is kept here follows from fields that never change, so two threads t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Any, Generic, TypeVar, overload
 
@@ -52,14 +52,15 @@ class lazy_property(Generic[T]):
         return kept
 
 
-def imported_on_use(door: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a room's door, which imports a name from its module, ``homes[name]``.
+def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a room's door, which imports a name when it is first looked up; ``names`` by module.
 
     Examples
     --------
-    >>> imported_on_use("rmqalloc.lazy", {"glob": "rmqalloc.globs"})("glob").__module__
+    >>> imported_on_use("rmqalloc", {"globs": ("glob", "literal")})("glob").__module__
     'rmqalloc.globs'
     """
+    homes = {name: f"{door}.{module}" for module, its in names.items() for name in its}
 
     def look_up(name: str) -> Any:
         if name not in homes:

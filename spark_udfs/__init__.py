@@ -35,12 +35,8 @@ if TYPE_CHECKING:
 
 __all__ = ["files_of_plan", "read_plan", "register_all"]
 
-_HOMES = {
-    "files_of_plan": "spark_udfs.job.published",
-    "read_plan": "spark_udfs.job.output",
-    "register_all": "spark_udfs._sql",
-}
-_look_up = imported_on_use(__name__, _HOMES)
+_NAMES = {"_sql": ("register_all",), "job.output": ("read_plan",), "job.published": ("files_of_plan",)}
+_look_up = imported_on_use(__name__, _NAMES)
 
 
 def __getattr__(name: str) -> Any:

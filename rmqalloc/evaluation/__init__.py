@@ -36,10 +36,5 @@ __all__ = [
     "sum_loads",
 ]
 
-_HOMES = {
-    "client_load": "rmqalloc.evaluation.expand",
-    "expand_owners": "rmqalloc.evaluation.expand",
-    "plan_files": "rmqalloc.evaluation.parquet_plan",
-    "sum_loads": "rmqalloc.evaluation.expand",
-}
-__getattr__ = imported_on_use(__name__, _HOMES)
+_NAMES = {"expand": ("client_load", "expand_owners", "sum_loads"), "parquet_plan": ("plan_files",)}
+__getattr__ = imported_on_use(__name__, _NAMES)

@@ -44,15 +44,10 @@ __all__ = [
     "verify",
 ]
 
-_HOMES = {
-    "UndoError": "rmqalloc.plans._undo",
-    "Verification": "rmqalloc.plans._verification",
-    "VerificationError": "rmqalloc.plans._signature",
-    "load_plan": "rmqalloc.plans._plan_files",
-    "plan_schema": "rmqalloc.plans._plan_files",
-    "read_key": "rmqalloc.plans._signature",
-    "save_plan": "rmqalloc.plans._plan_files",
-    "undo_plan": "rmqalloc.plans._undo",
-    "verify": "rmqalloc.plans._verification",
+_NAMES = {
+    "_plan_files": ("load_plan", "plan_schema", "save_plan"),
+    "_signature": ("VerificationError", "read_key"),
+    "_undo": ("UndoError", "undo_plan"),
+    "_verification": ("Verification", "verify"),
 }
-__getattr__ = imported_on_use(__name__, _HOMES)
+__getattr__ = imported_on_use(__name__, _NAMES)

@@ -57,5 +57,4 @@ __all__ = [
     "one_line",
 ]
 
-_IN_BODIES = set(__all__) - globals().keys()
-__getattr__ = imported_on_use(__name__, dict.fromkeys(_IN_BODIES, "rmqalloc.remoting.bodies"))
+__getattr__ = imported_on_use(__name__, {"bodies": set(__all__) - globals().keys()})

@@ -28,5 +28,5 @@ __all__ = [
     "write_snapshot",
 ]
 
-_WRITING = ("WRITTEN", "form_to_write", "losses", "write_snapshot")
-__getattr__ = imported_on_use(__name__, dict.fromkeys(_WRITING, "rmqalloc.snapshot.files._write_files"))
+_NAMES = {"_write_files": ("WRITTEN", "form_to_write", "losses", "write_snapshot")}
+__getattr__ = imported_on_use(__name__, _NAMES)

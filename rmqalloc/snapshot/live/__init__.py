@@ -14,4 +14,4 @@ if TYPE_CHECKING:
 
 __all__ = ["FetchError", "fetch"]
 
-__getattr__ = imported_on_use(__name__, dict.fromkeys(__all__, "rmqalloc.snapshot.live.fetching"))
+__getattr__ = imported_on_use(__name__, {"fetching": __all__})

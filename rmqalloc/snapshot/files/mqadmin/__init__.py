@@ -21,11 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["group_lines", "is_dashboard", "is_named_as_output", "is_output", "read"]
 
-_HOMES = {
-    "group_lines": "rmqalloc.snapshot.files.mqadmin._mqadmin_files",
-    "is_dashboard": "rmqalloc.snapshot.files.mqadmin._mqadmin_formats",
-    "is_named_as_output": "rmqalloc.snapshot.files.mqadmin._sections",
-    "is_output": "rmqalloc.snapshot.files.mqadmin._sections",
-    "read": "rmqalloc.snapshot.files.mqadmin._mqadmin_files",
+_NAMES = {
+    "_mqadmin_files": ("group_lines", "read"),
+    "_mqadmin_formats": ("is_dashboard",),
+    "_sections": ("is_named_as_output", "is_output"),
 }
-__getattr__ = imported_on_use(__name__, _HOMES)
+__getattr__ = imported_on_use(__name__, _NAMES)

@@ -1,4 +1,4 @@
-"""Properties that are computed when first read and then kept, without a lock.
+"""Properties that are computed when first read and then kept, without a lock; names that are imported when first looked up.
 
 `functools.cached_property` of Python 3.11 holds one lock for all instances of a class while it computes. A process that
 forks at such a moment leaves its child a lock that nobody will ever release, and the child hangs at the first property it
@@ -7,7 +7,8 @@ reads. What is kept here follows from fields that never change, so two threads t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
@@ -49,3 +50,21 @@ class lazy_property(Generic[T]):
         # No method of Python code runs inside setdefault with a text as key, so nothing can come between.
         kept: T = instance.__dict__.setdefault(self._name, self._make(instance))
         return kept
+
+
+def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a room's door, which imports a name when it is first looked up; ``names`` by module.
+
+    Examples
+    --------
+    >>> imported_on_use("rmqalloc", {"globs": ("glob", "literal")})("glob").__module__
+    'rmqalloc.globs'
+    """
+    homes = {name: f"{door}.{module}" for module, its in names.items() for name in its}
+
+    def look_up(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {door!r} has no attribute {name!r}")
+        return getattr(import_module(homes[name]), name)
+
+    return look_up

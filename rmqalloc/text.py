@@ -1,7 +1,6 @@
 """Names made harmless, for they come from the network and may hold anything; and numbers with their nouns."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from itertools import islice
 
 __all__ = [
@@ -145,6 +144,8 @@ def nearest(given: str, names: Iterable[str], most: int = 3, alike: float = 0.6)
     folded: dict[str, list[str]] = {}
     for name in islice(names, _MOST_COMPARED):
         folded.setdefault(_folded(name), []).append(name)
+    from difflib import get_close_matches
+
     found = get_close_matches(_folded(given), list(folded), most, alike)
     return [name for one in found for name in folded[one]][:most]
 

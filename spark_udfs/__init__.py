@@ -23,10 +23,10 @@
     ``manifests`` and ``published`` import no pyspark.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rmqalloc.extras import needs
+from rmqalloc.lazy import imported_on_use
 
 if TYPE_CHECKING:
     from spark_udfs._sql import register_all
@@ -35,19 +35,14 @@ if TYPE_CHECKING:
 
 __all__ = ["files_of_plan", "read_plan", "register_all"]
 
-_HOMES = {
-    "files_of_plan": "spark_udfs.job.published",
-    "read_plan": "spark_udfs.job.output",
-    "register_all": "spark_udfs._sql",
-}
+_NAMES = {"_sql": ("register_all",), "job.output": ("read_plan",), "job.published": ("files_of_plan",)}
+_look_up = imported_on_use(__name__, _NAMES)
 
 
 def __getattr__(name: str) -> Any:
     """Import what needs PySpark when it is first asked for: workers and ``import spark_udfs`` do without."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(_HOMES[name]), name)
+        return _look_up(name)
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] != "pyspark":
             raise

@@ -31,7 +31,7 @@ MUTANTS = [
     Mutant(_HASHING, "at = (slots.start - first) * v + nodes.start\n        part", "at = (slots.start - first) * v\n        part", "the points of one huge client overwrite one another", f"{_STOP} -k in_steps_is"),
     Mutant(_HASHING, "ring.sift_some(some, slots.start,", "ring.sift_some(some, 0,", "owners of a ring in steps count from each step", f"{_STOP} -k in_steps_is"),
     Mutant(_HASHING, "if not can_sift[0]:\n            self._block(first, last, points, hashes, scratch)\n", "if not can_sift[0]:\n", "queues that crowd get no owners", f"{_STOP} -k crowd"),
-    Mutant("rmqalloc/strategies/_parallel.py", "            halted.append(True)\n", "            pass\n", "threads go on after Ctrl-C", f"{_STOP} -k others_stop"),
+    Mutant("rmqalloc/strategies/_parallel.py", "        halted.append(True)\n", "        pass\n", "threads go on after Ctrl-C", f"{_STOP} -k others_stop"),
     Mutant("rmqalloc/evaluation/parquet_plan.py", "            if halted:\n                break\n", "", "bulk goes on to the end of every file after Ctrl-C", f"{_STOP} -k bulk_stops"),
     Mutant("rmqalloc/strategies/consistent_hash.py", "and len(client_ids) * self.virtual_nodes + len(queues) <= STEP", "", "one group of any size is one call of a kernel", f"{_STOP} -k more_than_a_step"),
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from rmqalloc.advice.advice import CHURN_SCHEMA
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import has_form, method_set
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import distinct
 from rmqalloc.rollouts.planned_groups import PlannedGroups
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.restart import new_id
@@ -67,7 +68,7 @@ def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
     chosen = [unit for unit, rule in enumerate(planned.rules.of_unit.tolist()) if can[rule]]
     if not chosen:
         return CHURN_SCHEMA.empty_table(), []
-    part = planned.part(np.unique(planned.group_of[chosen]).tolist())
+    part = planned.part(distinct(planned.group_of[chosen]).tolist())
     every, rules = candidates()
     try:
         played = play_schedules(
@@ -139,7 +140,7 @@ def _history(
         return Step(f"{one.label} {kind}", (Moment((view,), there=variant),))
 
     yield step(NOW)
-    for i in np.unique(np.linspace(0, now.size - 1, MOST_RESTARTED).astype(int)) if now.size > 1 else ():
+    for i in distinct(np.linspace(0, now.size - 1, MOST_RESTARTED).astype(int)) if now.size > 1 else ():
         there[now[i]] = False
         yield step(RESTART_STOP)
         there[back[i]] = True

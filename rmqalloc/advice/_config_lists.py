@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.advice.advice import ConfigLists
 from rmqalloc.errors import ArgumentError
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.snapshot.units import RETRY_PREFIX
 
 BALANCES = ("topic", "total")
 """What is balanced: the queues of each topic, or those of all topics together."""

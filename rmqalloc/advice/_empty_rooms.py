@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.advice.advice import ROOMS_SCHEMA
+from rmqalloc.fleet.columns import among, distinct
 
 
 def rooms_table(present: Present) -> pa.Table:
@@ -21,7 +22,7 @@ def rooms_table(present: Present) -> pa.Table:
         lists, start = fleet.queue_lists, int(fleet.queue_starts[unit])
         assert lists.route_room is not None
         room = lists.route_room[lists.queue_route[start : start + int(fleet.n_queues[unit])]]
-        orphan = ~np.isin(room, group.rooms)
+        orphan = ~among(room, group.rooms)
         if not orphan.any():
             continue
         owners = present.planned.owners[fleet.queue_offsets[unit] : fleet.queue_offsets[unit + 1]]
@@ -32,7 +33,7 @@ def rooms_table(present: Present) -> pa.Table:
             {
                 "consumer_group": group.consumer_group,
                 "topic": fleet.topic(unit),
-                "machine_rooms": [fleet.rooms[one] for one in np.unique(room[orphan]).tolist()],
+                "machine_rooms": [fleet.rooms[one] for one in distinct(room[orphan]).tolist()],
                 "n_queues": int(orphan.sum()),
                 "min_load": int(loads.min()),
                 "max_load": int(loads.max()),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.rollouts.planned_groups import PlannedGroups
 from rmqalloc.snapshot.snapshot import Group, Snapshot
-from rmqalloc.snapshot.units import RETRY_PREFIX
 
 
 @dataclass(frozen=True, eq=False)

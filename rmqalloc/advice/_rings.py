@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import exp, lgamma, log
 
-import numpy as np
 import pyarrow as pa
 
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.advice.advice import RINGS_SCHEMA
 from rmqalloc.evaluation.assigner import MAX_POINTS
+from rmqalloc.fleet.columns import distinct
 from rmqalloc.rollouts.planned_groups import PlannedGroups
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone
@@ -29,7 +29,7 @@ def rings_table(present: Present) -> pa.Table:
             continue
         tried = [now, *(nodes for nodes in VIRTUAL_NODES if nodes != now)]
         more = [rule.with_virtual_nodes(nodes) for nodes in tried[1:]]
-        rows += _rows(whole.part(np.unique(whole.group_of[units]).tolist()), tried, more)
+        rows += _rows(whole.part(distinct(whole.group_of[units]).tolist()), tried, more)
     rows.sort(key=lambda row: (row["consumer_group"], row["virtual_nodes"]))
     return pa.Table.from_pylist(rows, RINGS_SCHEMA)
 

@@ -9,9 +9,8 @@ from datetime import UTC, datetime
 
 from rmqalloc.evidence.fit import Fit
 from rmqalloc.lazy import lazy_property
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views.group_views import GroupViews

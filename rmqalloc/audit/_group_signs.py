@@ -8,14 +8,14 @@ from rmqalloc.audit._owner_signs import owner_signs
 from rmqalloc.audit._signs import NONE, OF_OWNERS, Sign
 from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import Method
+from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX
 from rmqalloc.snapshot.cut_names import MAX_TOPIC, cut_names
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, TopicBroker
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.snapshot.unknown import KINDS, Unknowns
 from rmqalloc.views.group_views import check_queue_count, is_clustering
 from rmqalloc.views.view_units import differ
 
-_LIGHT = (RETRY_PREFIX, "%LMQ%")
+_LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 """Topics that need not have a route."""
 
 

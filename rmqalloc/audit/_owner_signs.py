@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.fleet.columns import among, distinct
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.ownership.states import Numbers, State, numbered
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.views.reported import WHOLE_BROKER
 from rmqalloc.views.view_units import view_units
 
@@ -60,7 +61,7 @@ class _Units(NamedTuple):
 
     def groups_of(self, rows: NDArray[np.bool_] | _Places) -> list[int]:
         """The groups of some rows."""
-        found: list[int] = np.unique(self.group_of[rows]).tolist()
+        found: list[int] = distinct(self.group_of[rows]).tolist()
         return found
 
 
@@ -71,7 +72,10 @@ def _signs(units: _Units, state: State, numbers: Numbers) -> list[Sign]:
         (Sign.OWNERS, units.groups_of(~state.good)),
         (Sign.OWNERS, units.groups_of(rows[state.owners < 0])),
         (Sign.OWNERS, units.groups_of(units.is_mixed)),
-        (Sign.OWNERS, np.setdiff1d(np.arange(len(units.groups)), units.group_of).tolist()),  # without any queue
+        (
+            Sign.OWNERS,
+            np.flatnonzero(~among(np.arange(len(units.groups)), units.group_of)).tolist(),
+        ),  # without any queue
         (Sign.IDLE, _idle(units, state, numbers)),
         (Sign.OWNERS, units.groups_of(_elsewhere(units, state, numbers))),
     ):
@@ -89,7 +93,7 @@ def _idle(units: _Units, state: State, numbers: Numbers) -> list[int]:
         units.group_of[found.rows[counts]] * stride + found.clients[counts], return_inverse=True
     )
     loads = np.bincount(of_row, found.loads[counts], clients.size)
-    idle: list[int] = np.unique(clients[loads == 0] // stride).tolist()
+    idle: list[int] = distinct(clients[loads == 0] // stride).tolist()
     return idle
 
 

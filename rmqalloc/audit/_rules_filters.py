@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.snapshot.snapshot import TAG, Filter
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.text import counted, named, printable, shortened
 
 _MOST_SHOWN = 80  # characters of an expression

@@ -10,8 +10,7 @@ from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_filters import mixed_filters
 from rmqalloc.audit.finding import Fault, exposed
 from rmqalloc.evidence.method import DEFAULT_STRATEGY
-from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import outer_name
 from rmqalloc.strategies.dialects import DIALECTS

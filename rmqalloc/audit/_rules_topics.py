@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, some_of
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.snapshot import Topic
 from rmqalloc.text import counted, named
 from rmqalloc.views.unit_views import UnitViews
@@ -82,7 +82,7 @@ def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Subscribed topics that no broker lets consumers read."""
     for name in audited.topics:
         route = audited.routes.get(name)
-        if name.startswith(("%RETRY%", "%LMQ%")) or (route is not None and _is_readable(route)):
+        if name.startswith((RETRY_PREFIX, LMQ_PREFIX)) or (route is not None and _is_readable(route)):
             continue
         if route is None and (audited.unknown.why("routes", name) or audited.unknown.why_more("routes")):
             continue

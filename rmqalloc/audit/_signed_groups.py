@@ -11,8 +11,8 @@ from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.evaluation.shares import divide
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.lazy import lazy_property
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.snapshot.snapshot import Group, Snapshot
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.views.group_views import GroupViews, ViewReader
 from rmqalloc.views.unit_views import UnitViews

@@ -8,8 +8,8 @@ from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.audit.reach import topics_without_group
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.snapshot.unknown import NotKnown, Unknowns
 from rmqalloc.text import named, printable
 from rmqalloc.views.group_views import is_clustering

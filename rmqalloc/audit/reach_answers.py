@@ -18,10 +18,8 @@ from rmqalloc.audit._signs import Sign
 from rmqalloc.audit._written import WrittenTopic
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.evidence.known import known_by_client
-from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.bodies import LMQ_PREFIX
+from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Topic
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_queues
 from rmqalloc.text import counted
 from rmqalloc.views.unit_views import Ids, Queues, UnitViews

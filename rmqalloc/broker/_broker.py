@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from rmqalloc.broker._broker_ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker._change_listener import ConsumerIdsChangeListener, ConsumerIdsChangeNotifier
-from rmqalloc.broker._consumer_manager import CHANNEL_EXPIRED_TIMEOUT, ConsumerManager
-from rmqalloc.broker._lock_manager import LOCK_MAX_LIVE_TIME, RebalanceLockManager, locked_by_quorum
+from rmqalloc.broker._consumer_manager import ConsumerManager
+from rmqalloc.broker._lock_manager import RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker._offsets import ConsumerOffsetManager
 from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment, RequestMode, RequestModes
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.remoting import (
     ConsumeType,
     HeartbeatData,
@@ -24,8 +24,8 @@ from rmqalloc.remoting import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.remoting.bodies import RETRY_PREFIX
 from rmqalloc.remoting.clock import Clock
+from rmqalloc.remoting.timers import CHANNEL_EXPIRY, LOCK_LIFE
 
 log = logging.getLogger(__name__)
 
@@ -106,8 +106,8 @@ class Broker:
         auto_create_subscription_group: bool = True,
         notify_consumer_ids_changed_enable: bool = True,
         real_time_notify: bool = True,
-        channel_expired_timeout: int = CHANNEL_EXPIRED_TIMEOUT,
-        lock_max_live_time: int = LOCK_MAX_LIVE_TIME,
+        channel_expired_timeout: int = CHANNEL_EXPIRY,
+        lock_max_live_time: int = LOCK_LIFE,
         fast_channel_events: bool = False,
         reject_pull_consumers: bool = False,
         request_modes: RequestModes | None = None,

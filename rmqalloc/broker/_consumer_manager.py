@@ -17,11 +17,9 @@ from rmqalloc.remoting import (
     SubscriptionData,
 )
 from rmqalloc.remoting.clock import Clock
+from rmqalloc.remoting.timers import CHANNEL_EXPIRY, CHANNEL_SCAN
 
 log = logging.getLogger(__name__)
-
-SCAN_INTERVAL = 10_000
-CHANNEL_EXPIRED_TIMEOUT = 120_000
 
 
 class ConsumerManager:
@@ -59,7 +57,7 @@ class ConsumerManager:
         clock: Clock,
         profile: Profile,
         listeners: Sequence[ConsumerIdsChangeListener] = (),
-        channel_expired_timeout: int = CHANNEL_EXPIRED_TIMEOUT,
+        channel_expired_timeout: int = CHANNEL_EXPIRY,
         fast_channel_events: bool = False,
     ) -> None:
         self.groups: dict[str, ConsumerGroupInfo] = {}
@@ -71,7 +69,7 @@ class ConsumerManager:
         self.fast_channel_events = fast_channel_events and profile.fast_channel_events
         self._entered: dict[Channel, dict[str, None]] = {}
         self._closed_by_scan: set[Channel] = set()
-        clock.call_later(SCAN_INTERVAL, self._scan_again)
+        clock.call_later(CHANNEL_SCAN, self._scan_again)
 
     def client(self, client_id: str) -> ClientChannelInfo:
         """Who speaks now; one for all groups of a heartbeat, see `register`."""
@@ -246,4 +244,4 @@ class ConsumerManager:
 
     def _scan_again(self) -> None:
         self.scan()
-        self._clock.call_later(SCAN_INTERVAL, self._scan_again)
+        self._clock.call_later(CHANNEL_SCAN, self._scan_again)

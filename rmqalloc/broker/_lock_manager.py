@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.clock import Clock
+from rmqalloc.remoting.timers import LOCK_LIFE
 
 log = logging.getLogger(__name__)
-
-LOCK_MAX_LIVE_TIME = 60_000
 
 
 @dataclass(slots=True)
@@ -35,7 +34,7 @@ class RebalanceLockManager:
     interrupted while it waits for the table; nothing waits here.
     """
 
-    def __init__(self, clock: Clock, lock_max_live_time: int = LOCK_MAX_LIVE_TIME) -> None:
+    def __init__(self, clock: Clock, lock_max_live_time: int = LOCK_LIFE) -> None:
         self._clock = clock
         self.lock_max_live_time = lock_max_live_time
         self._locks: dict[str, dict[MessageQueue, _Lock]] = {}

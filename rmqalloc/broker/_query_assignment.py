@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.errors import ArgumentError, Error
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
 from rmqalloc.remoting import (
     MessageModel,
     MessageRequestMode,
@@ -15,15 +15,14 @@ from rmqalloc.remoting import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.remoting.bodies import LMQ_PREFIX, RETRY_PREFIX
 from rmqalloc.remoting.clock import Clock
+from rmqalloc.remoting.timers import ROUTE_POLL
 from rmqalloc.strategies import Pop, sort_client_ids, sort_queues, strategy
 from rmqalloc.strategies.by_name import server_side
 
 log = logging.getLogger(__name__)
 
 FIRST_ROUTES = 1_000
-ROUTE_INTERVAL = 30_000
 STRATEGIES = {name: strategy(name) for name in server_side()}
 """What a broker can divide by; every other name is answered with "keep what you have"."""
 
@@ -123,7 +122,7 @@ class BrokerRouteViews:
     def _refresh(self) -> None:
         for topic in list(self._views):
             self._fetch(topic)
-        self._clock.call_later(ROUTE_INTERVAL, self._refresh)
+        self._clock.call_later(ROUTE_POLL, self._refresh)
 
 
 class QueryAssignment:

@@ -5,14 +5,30 @@ Results go to standard output; notes, progress and errors to standard error.
 Exit codes, what each means and which a verb can end with: `rmqalloc.cli._exit_codes`.
 """
 
+import sys
 from collections.abc import Sequence
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.extras import needs
 
 
+class _NoPandas:
+    """Where pyarrow finds pandas, the first array imports it, to tell a data frame from a list; no verb has data frames.
+
+    That import takes longer than most verbs do.
+    """
+
+    @staticmethod
+    def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        """Refuse pandas, and leave all else to the finders that follow."""
+        if name == "pandas":
+            raise ModuleNotFoundError("the rmqalloc command does without pandas", name=name)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; what the console script calls."""
+    """Run one command and return its exit code; what the console script calls, without arguments."""
+    if argv is None:  # the process is ours alone
+        sys.meta_path.insert(0, _NoPandas)
     try:
         import click  # noqa: F401
     except ImportError:

@@ -52,9 +52,11 @@ def check_usage(changes: Changes, undo: Undo | None, sign_key: str | None, out: 
 
 def signing_key(file: str | None) -> bytes | None:
     """The key in a file."""
+    if file is None:
+        return None
     from rmqalloc.plans import read_key
 
-    return None if file is None else read_key(file)
+    return read_key(file)
 
 
 def save(made: Plan, gates: Gates, out: str, key: bytes | None) -> str:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
 from rmqalloc.diffs._changes_between import Change, changes_of_clients, presence_of_group
@@ -20,12 +21,12 @@ from rmqalloc.diffs._not_compared import QUEUES_HIDDEN, groups_apart, in_doubt, 
 from rmqalloc.diffs._snapshot_side import SnapshotSide, queue_state
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.ownership.named_states import KnownOwners, Unit, by_name
 from rmqalloc.ownership.reader_sets import ABSENT
 from rmqalloc.plans import Plan
 from rmqalloc.scenarios import AddClients, ScaleClients
 from rmqalloc.snapshot.snapshot import Client, Group
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.text import named
 
 T = TypeVar("T")

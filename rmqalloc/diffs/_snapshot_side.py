@@ -12,13 +12,12 @@ import pyarrow.compute as pc
 from rmqalloc.evaluation.rows import ErrCode
 from rmqalloc.evidence import with_strategies
 from rmqalloc.evidence.known import divides, known_by_client
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.ownership.named_states import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import ALL, by_name
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.snapshot.unknown import Unknowns
 
 _QUEUE_NAMES = OWNERS_SCHEMA.names[:4]

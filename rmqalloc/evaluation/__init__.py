@@ -13,14 +13,16 @@
     Sums of a run, and its worst units.
 """
 
-# Imported by `numpy.unique` and `isin`, and by Arrow's tables, when these are first asked; a child forked while a thread
-# is there waits for the import for ever.
-import numpy.ma  # noqa: F401
-import pyarrow.acero  # noqa: F401
+from typing import TYPE_CHECKING
+
+import numpy.ma  # noqa: F401 (before threads: the first `pyarrow.array` of an ndarray imports it, and a forked child waits)
 
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch, plan_stream
-from rmqalloc.evaluation.expand import client_load, expand_owners, sum_loads
-from rmqalloc.evaluation.parquet_plan import plan_files
+from rmqalloc.lazy import imported_on_use
+
+if TYPE_CHECKING:
+    from rmqalloc.evaluation.expand import client_load, expand_owners, sum_loads
+    from rmqalloc.evaluation.parquet_plan import plan_files
 
 __all__ = [
     "PLAN_SCHEMA",
@@ -33,3 +35,6 @@ __all__ = [
     "plan_stream",
     "sum_loads",
 ]
+
+_NAMES = {"expand": ("client_load", "expand_owners", "sum_loads"), "parquet_plan": ("plan_files",)}
+__getattr__ = imported_on_use(__name__, _NAMES)

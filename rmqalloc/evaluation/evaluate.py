@@ -28,7 +28,7 @@ from rmqalloc.evaluation.balance import balance, cross_room
 from rmqalloc.evaluation.movement import movement_of
 from rmqalloc.evaluation.rows import Bad, Read, ReadUnits, empties
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, Offsets, among, offsets_of, ranges
 from rmqalloc.lazy import lazy_property
 from rmqalloc.scenarios import Changed, Rules, Scenario, apply
 from rmqalloc.scenarios.applied_changes import changed, concerned
@@ -75,7 +75,7 @@ class Layer(NamedTuple):
         """Units that could not be assigned."""
         if not self.outcome.bad:
             return {}
-        some = np.flatnonzero(np.isin(self.places, list(self.outcome.bad)))
+        some = np.flatnonzero(among(self.places, self.outcome.bad))
         pairs = zip(self.units[some].tolist(), self.places[some].tolist(), strict=True)
         return {unit: self.outcome.bad[place] for unit, place in pairs}
 
@@ -193,7 +193,7 @@ class _Evaluator:
         self._use(units)
         self._assigner = Assigner(units.fleet)
         self._owners, refused = self._assigner.owners(self._part(self._firsts), self._rules.select(self._firsts))
-        bad = np.flatnonzero(np.isin(self._class_of, list(refused))) if refused else self._firsts[:0]
+        bad = np.flatnonzero(among(self._class_of, refused)) if refused else self._firsts[:0]
         self.refused: Bad = {int(units.rows[unit]): refused[int(self._class_of[unit])] for unit in bad.tolist()}
         if bad.size:
             owners = self._owners_of(np.delete(self._everyone, bad))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.acero  # before threads: `group_by` imports it
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError
@@ -18,7 +18,7 @@ from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, evaluate
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evaluation.rows import Reason, read_batch
 from rmqalloc.fleet.arrow import text_array
-from rmqalloc.fleet.arrow_columns import utf8
+from rmqalloc.fleet.arrow_columns import hosts_of, utf8
 from rmqalloc.fleet.columns import distinct_strings, ranges
 from rmqalloc.scenarios.subfleet import unmoved
 
@@ -237,5 +237,5 @@ def _load(part: EvaluatedUnits, scenario: str) -> list[pa.Array]:
     n_queues = np.bincount(client, weights=loads(fleet, part.owners)[counted], minlength=len(names)).astype(np.int64)
     there = pa.array(np.flatnonzero(n_units))
     ids = text_array(names).take(there)
-    hosts = pc.list_element(pc.split_pattern(ids, pattern="@", max_splits=1), 0)
+    hosts = hosts_of(ids)
     return [pa.repeat(scenario, len(ids)), hosts, ids, pa.array(n_units).take(there), pa.array(n_queues).take(there)]

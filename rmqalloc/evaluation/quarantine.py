@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc.evaluation.batch_planning import MAX_QUEUES_PER_BATCH, PlanSpec, plan_stream
+from rmqalloc.fleet.columns import among
 
 REASON = pa.schema([("scenario", pa.string()), ("err_code", pa.int32()), ("err_msg", pa.string())])
 """Columns behind those of the table."""
@@ -48,7 +49,7 @@ def _bad_rows(batch: pa.RecordBatch, planned: pa.RecordBatch, first: int, spec: 
     """Bad rows of a batch, out of a piece of its plan that begins with the plan's row ``first``."""
     at = np.flatnonzero(planned.column("err_code"))
     row, state = np.divmod(first + at, 1 if spec.output == "best" else len(spec.names))
-    once = (state == 0) | ~np.isin(row, row[state == 0])
+    once = (state == 0) | ~among(row, row[state == 0])
     rows, reasons = pa.array(row[once]), pa.array(at[once])
     own = [batch.column(field.name).take(rows) for field in _own(batch.schema)]
     why = [planned.column(field.name).take(reasons) for field in REASON]

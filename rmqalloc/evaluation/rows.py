@@ -20,6 +20,7 @@ from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import shown_bytes
 from rmqalloc.fleet.checked_columns import replaced
+from rmqalloc.fleet.columns import among
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios.applied_changes import ordered
@@ -336,7 +337,7 @@ def _find_duplicates(fleet: Fleet, bad: Bad) -> None:
     in_list = np.searchsorted(lists.offsets, again, side="right") - 1
     inside = lists.offsets[in_list] < again
     first = dict(zip(reversed(in_list[inside].tolist()), reversed(again[inside].tolist()), strict=True))
-    for unit in np.flatnonzero(np.isin(fleet.unit_queue_list, list(first))).tolist() if first else ():
+    for unit in np.flatnonzero(among(fleet.unit_queue_list, first)).tolist() if first else ():
         place = first[int(fleet.unit_queue_list[unit])]
         topic, broker = int(lists.route_topic[route[place]]), int(lists.route_broker[route[place]])
         queue = MessageQueue(fleet.topics[topic], fleet.brokers[broker], int(ids[place]))

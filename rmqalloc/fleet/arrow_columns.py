@@ -226,6 +226,17 @@ def _is_utf8(scalar: pa.Scalar) -> bool:
     return True
 
 
+def hosts_of(client_ids: pa.Array) -> pa.Array:
+    """Return `rmqalloc.model.host_of` of a column of client ids.
+
+    Examples
+    --------
+    >>> hosts_of(pa.array(["10.0.0.1@1009", "pod-1", None])).to_pylist()
+    ['10.0.0.1', 'pod-1', None]
+    """
+    return pc.list_element(pc.split_pattern(client_ids, pattern="@", max_splits=1), 0)
+
+
 def utf8(array: pa.Array) -> pa.Array:
     """An array of text, or of lists of it, with bytes that are not UTF-8 as ``\\xNN``, so that whoever reads it can.
 

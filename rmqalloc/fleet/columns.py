@@ -35,6 +35,9 @@ _AT_ONCE = 1 << 20
 # A table of rows begins small and grows with what is found: often a million rows are of a few kinds.
 _FEW_SLOTS = 1024
 
+_FEW_NUMBERS = 256
+"""Fewer are looked up by a search, which takes one step where a table takes many."""
+
 
 @dataclass(frozen=True, eq=False)
 class Strings:
@@ -316,18 +319,26 @@ def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 def among(numbers: NDArray[Any], others: Iterable[int] | NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which of the numbers are some of the others: `numpy.isin`, which asks `numpy.unique`; see `distinct`.
+    """Return which of the numbers are among the others: `numpy.isin`, which calls `numpy.unique`; see `distinct`.
+
+    Many numbers are looked up in a table where the others lie close together, else by a search.
 
     Examples
     --------
     >>> among(np.array([3, 1, 2, 3]), [3, 2]).tolist(), among(np.array([1]), []).tolist()
     ([True, False, True, True], [False])
     """
-    ordered = np.sort(others if isinstance(others, np.ndarray) else np.array(list(others), np.int64))
-    if not ordered.size:
+    others = others if isinstance(others, np.ndarray) else np.array(list(others), np.int64)
+    if not others.size:
         return np.zeros(numbers.shape, bool)
-    found: NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, numbers), ordered.size - 1)] == numbers
-    return found
+    least, most = int(others.min()), int(others.max())
+    if numbers.size < _FEW_NUMBERS or numbers.dtype.kind + others.dtype.kind != "ii" or most - least > 8 * numbers.size:
+        ordered = np.sort(others)
+        found: NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, numbers), ordered.size - 1)] == numbers
+        return found
+    table = np.zeros(most - least + 2, bool)  # the last is that of all numbers outside
+    table[np.subtract(others, least, dtype=np.int64)] = True
+    return table[np.where((numbers >= least) & (numbers <= most), np.subtract(numbers, least, dtype=np.int64), -1)]
 
 
 def repeats_of(keys: Offsets) -> Offsets:

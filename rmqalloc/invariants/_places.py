@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.fleet.columns import among
 from rmqalloc.invariants._ledger import Keys, Mask
 
 
@@ -85,7 +86,7 @@ class QueueReaders(NamedTuple):
     def without(self, other: QueueReaders, n_clients: int) -> QueueReaders:
         """Pairs that another set of pairs does not have."""
         mine, theirs = (one.rows * n_clients + one.clients for one in (self, other))
-        alone = ~np.isin(mine, theirs)
+        alone = ~among(mine, theirs)
         return QueueReaders(self.rows[alone], self.clients[alone])
 
 

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 from rmqalloc.globs import literal
+from rmqalloc.model import host_of
 from rmqalloc.optimisation._acts import Act, GroupChange
 from rmqalloc.optimisation._ways import Way
 from rmqalloc.snapshot.snapshot import Snapshot
@@ -234,7 +235,7 @@ def _shown(name: str) -> str:
 
 def _pod(client_id: str, more: str = "") -> str:
     """The pod of a client as a word of kubectl, what is to be done with it, and the client's id as a comment."""
-    host = client_id.partition("@")[0]
+    host = host_of(client_id)
     try:
         by_address = "%" not in host and bool(ip_address(host))  # a zone behind % may be any text
     except ValueError:

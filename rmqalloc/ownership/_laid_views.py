@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from rmqalloc.fleet.columns import Index, ranges, repeats_of
+from rmqalloc.fleet.columns import Index, among, distinct, ranges, repeats_of
 from rmqalloc.ownership._client_numbers import ClientNumbers
 from rmqalloc.ownership._shared_views import Takers
 from rmqalloc.ownership.reader_sets import Keys, Mask, ReaderSets
@@ -148,8 +148,8 @@ class MixedUnits:
 
     def as_reported(self, laid: Laid, reported: ReportedPairs, numbers: Numbering) -> Laid:
         """The same with the owners that clients report, of the units of which these are known."""
-        known = np.isin(laid.queues // numbers.stride, reported.units)
-        there = np.isin(reported.queues, laid.queues)
+        known = among(laid.queues // numbers.stride, reported.units)
+        there = among(reported.queues, laid.queues)
         places, clients = np.searchsorted(laid.queues, reported.queues[there]), reported.clients[there]
         owners, readers = _owners(places, clients, laid.queues.size, numbers)
         n = np.bincount(places, minlength=laid.queues.size)
@@ -179,9 +179,9 @@ class MixedUnits:
         rows, clients = np.divmod(self._acting, self.n_clients)
         stays = (self._acting >= 0) & (self._repeats < listed.of(self.unit_of[rows] * self.n_clients + clients))
         found[rows[stays]] = True
-        growing = np.unique(listed.keys[listed.counts > self._known.of(listed.keys)] // self.n_clients)
+        growing = distinct(listed.keys[listed.counts > self._known.of(listed.keys)] // self.n_clients)
         joining = np.flatnonzero(self._joining)
-        found[joining[np.isin(self.unit_of[joining], growing)]] = True
+        found[joining[among(self.unit_of[joining], growing)]] = True
         return found
 
     def of_units(self, good: Mask, acted_on: Mask) -> Mask:

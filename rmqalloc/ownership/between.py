@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index
+from rmqalloc.fleet.columns import Index, among
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.reader_sets import ABSENT, Keys, Mask, Readers, ReaderSets
 from rmqalloc.ownership.states import ClientRows, Numbers, State
@@ -122,7 +122,7 @@ class Between:
             had, has = (one.places * stride + one.clients for one in (before, after))
             before, after = (
                 Readers(one.places[alone], one.clients[alone])
-                for one, alone in ((before, ~np.isin(had, has)), (after, ~np.isin(has, had)))
+                for one, alone in ((before, ~among(had, has)), (after, ~among(has, had)))
             )
         return Readers(differs[before.places], before.clients), Readers(differs[after.places], after.clients)
 

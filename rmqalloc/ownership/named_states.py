@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index
+from rmqalloc.fleet.columns import Index, among
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.between import Between, aligned
 from rmqalloc.ownership.reader_sets import NOBODY, Keys, Mask, ReaderSets
@@ -121,7 +121,7 @@ class NamedQueues:
                 for group, topic in unknown
                 if group in self.group_numbers and topic in topics
             ]
-            rows &= ~np.isin(self.group * n_topics + self.topic, left_out)
+            rows &= ~among(self.group * n_topics + self.topic, left_out)
         return rows
 
     def between(self) -> Between:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, distinct, offsets_of, ranges
 
 Keys = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -62,16 +62,16 @@ class ReaderSets:
     def of_pairs(self, queues: Keys, clients: Keys, n: int) -> Index:
         """Numbers of the readers of ``n`` queues, given pairs of a queue's place and a client; `NOBODY` where there is none."""
         stride = max(self._n_clients, 1)
-        place, client = np.divmod(np.unique(queues * stride + clients), stride)
+        place, client = np.divmod(distinct(queues * stride + clients), stride)
         found, n_each = np.full(n, NOBODY, np.int32), np.bincount(place, minlength=n)
         alone = n_each[place] == 1
         found[place[alone]] = client[alone]
         starts = offsets_of(n_each)
-        for size in np.unique(n_each[n_each > 1]).tolist():
+        for size in distinct(n_each[n_each > 1]).tolist():
             several = np.flatnonzero(n_each == size)
             rows = client[ranges(starts[:-1][several], n_each[several])].reshape(-1, size)
-            distinct, of_row = np.unique(rows, axis=0, return_inverse=True)
-            found[several] = np.array([self._number(one) for one in distinct], np.int32)[of_row.reshape(-1)]
+            sets, of_row = np.unique(rows, axis=0, return_inverse=True)
+            found[several] = np.array([self._number(one) for one in sets], np.int32)[of_row.reshape(-1)]
         return found
 
     def _number(self, members: Keys) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation.balance import mean_load
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA
 from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.ownership._laid_views import Laid, MixedUnits
 from rmqalloc.ownership.between import Between
 from rmqalloc.ownership.group_figures import loads_of_groups
@@ -115,7 +116,7 @@ def mixed_figures(state: State, queues: Between, numbers: Numbers, mixed: MixedU
     skew = loads["max_load"] * loads["n_clients"] / np.maximum(n_loads, 1)
     figures |= loads | {"mean_load": mean_load(n_loads, loads["n_clients"]), "skew": skew}
     unit, who = np.searchsorted(rows, clients.rows), clients.clients.astype(np.int64)
-    may_own = np.unique((unit * mixed.n_clients + who)[mixed.may_read(clients.rows, who)])
+    may_own = distinct((unit * mixed.n_clients + who)[mixed.may_read(clients.rows, who)])
     figures["cross_room"] = np.bincount(_crossing(state.laid, clients, numbers, rows), minlength=n)
     of_mixed = np.flatnonzero(numbers.is_mixed[numbers.rows_of(queues.keys)])
     return figures | _movement(queues.some(of_mixed), numbers, rows, n_queues, may_own)
@@ -131,7 +132,7 @@ def _crossing(laid: Laid, clients: ClientRows, numbers: Numbers, rows: Keys) -> 
     found = np.append(ids, -1)[at] == units[places] * stride + readers
     room = np.where(found, clients.rooms[np.append(firsts, 0)[at]], -1)
     crosses = (room >= 0) & (laid.rooms[places] >= 0) & (room != laid.rooms[places])
-    of_queue: Keys = np.searchsorted(rows, units[np.unique(places[crosses])])
+    of_queue: Keys = np.searchsorted(rows, units[distinct(places[crosses])])
     return of_queue
 
 
@@ -150,7 +151,7 @@ def _movement(mine: Between, numbers: Numbers, rows: Keys, n_queues: Keys, may_o
         return_counts=True,
     )
     n_able = np.bincount(may_own // stride, minlength=n)
-    stays = np.isin(pairs, may_own)
+    stays = among(pairs, may_own)
     unit_of, loads = pairs[stays] // stride, loads[stays]
     size, extra = np.divmod(n_queues, np.maximum(n_able, 1))
     kept = np.bincount(unit_of, np.minimum(loads, size[unit_of]), n) + np.minimum(

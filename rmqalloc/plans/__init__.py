@@ -1,17 +1,22 @@
 """Plans of snapshots: what scenarios make of the consumer groups of a cluster; comparisons, gates and files of plans."""
 
+from typing import TYPE_CHECKING
+
+from rmqalloc.lazy import imported_on_use
 from rmqalloc.plans._explain import Explanation, explain
 from rmqalloc.plans._gates import Gates, GatesError, GateViolation, gates_schema, read_gates
 from rmqalloc.plans._plan import Plan
-from rmqalloc.plans._plan_files import load_plan, plan_schema, save_plan
 from rmqalloc.plans._plan_snapshot import plan_snapshot
-from rmqalloc.plans._signature import VerificationError, read_key
-from rmqalloc.plans._undo import UndoError, undo_plan
-from rmqalloc.plans._verification import Verification, verify
 from rmqalloc.plans.comparison import Candidate, Comparison, compare
 from rmqalloc.plans.plan_text import plan_lines as _plan_lines  # noqa: F401 - so that every plan can draw itself
 from rmqalloc.plans.plan_totals import client_totals
 from rmqalloc.plans.plan_writing import PlanError
+
+if TYPE_CHECKING:
+    from rmqalloc.plans._plan_files import load_plan, plan_schema, save_plan
+    from rmqalloc.plans._signature import VerificationError, read_key
+    from rmqalloc.plans._undo import UndoError, undo_plan
+    from rmqalloc.plans._verification import Verification, verify
 
 __all__ = [
     "Candidate",
@@ -38,3 +43,11 @@ __all__ = [
     "undo_plan",
     "verify",
 ]
+
+_NAMES = {
+    "_plan_files": ("load_plan", "plan_schema", "save_plan"),
+    "_signature": ("VerificationError", "read_key"),
+    "_undo": ("UndoError", "undo_plan"),
+    "_verification": ("Verification", "verify"),
+}
+__getattr__ = imported_on_use(__name__, _NAMES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -311,6 +310,8 @@ class Plan(TableResult):
     @lazy_property
     def digest(self) -> str:
         """SHA-256 over the input, the version, the scenarios and all results: what is the same has the same."""
+        import hashlib
+
         hashed = hashlib.sha256()
         for piece in self.text():
             hashed.update(piece.encode())

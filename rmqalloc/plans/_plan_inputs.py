@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rmqalloc.globs import matches_any
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans.plan_writing import canonical
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Group, Snapshot
-from rmqalloc.snapshot.units import RETRY_PREFIX
 
 
 @dataclass(frozen=True)
@@ -68,6 +67,8 @@ class PlanInputs:
 
 def digest_of(snapshot: Snapshot) -> str:
     """SHA-256 of a snapshot's document, whatever form it was read from."""
+    import hashlib
+
     return hashlib.sha256(canonical(to_document(snapshot)).encode()).hexdigest()
 
 

@@ -16,6 +16,7 @@ from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evidence import evidence_of
 from rmqalloc.fleet.arrow import text_array
+from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.between import Between, Clients, Flows, clients_between, queues_between
 from rmqalloc.ownership.group_figures import added, balance_of_groups, flows_of_groups, loads_of_groups
@@ -198,7 +199,7 @@ class PlanTables:
         """`rmqalloc.plans.Plan.clients`."""
         numbers = self._numbers
         ids = text_array(numbers.clients).cast(pa.string())
-        hosts = pc.list_element(pc.split_pattern(ids, pattern="@", max_splits=1), 0)
+        hosts = hosts_of(ids)
         rooms = pa.array(numbers.rooms, pa.string())
         parts = []
         for scenario, name in enumerate(self.names):

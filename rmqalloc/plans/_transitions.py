@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index, list_positions, offsets_of
+from rmqalloc.fleet.columns import Index, among, distinct, list_positions, offsets_of
 from rmqalloc.ownership.between import Between
 from rmqalloc.ownership.reader_sets import Keys, ReaderSets
 from rmqalloc.ownership.states import ClientRows, State, States
@@ -131,7 +131,7 @@ class _Groups:
     def _present(self, of: ClientRows) -> Keys:
         """Groups and clients as one number, ascending."""
         clients = self._numbers.client_numbers.of(of.clients.astype(np.int64), of.repeats)
-        return np.unique(self._of_row[of.rows] * self._stride + clients)
+        return distinct(self._of_row[of.rows] * self._stride + clients)
 
     def _hearings(self, followed: str, joins_alone: bool) -> tuple[list[Hearing | None], Keys]:
         """How clients are informed, and which of these holds for each group."""
@@ -147,7 +147,7 @@ class _Groups:
         rows, written = self._numbers.rows_of(queues.keys), self._is_written(queues)
         group, shared = self._of_row[rows], self._is_shared[rows]
         present = self._present(after.assigned_rows)
-        joins, never = ~np.isin(present, self._present(before.client_rows)), np.zeros(self._n_groups, bool)
+        joins, never = ~among(present, self._present(before.client_rows)), np.zeros(self._n_groups, bool)
         offsets = np.searchsorted(present, np.arange(self._n_groups + 1) * self._stride).astype(np.int64)
         old, new = (
             _ReadersAfter.of(queues.sets, owners, group * self._stride, present)
@@ -161,7 +161,7 @@ class _Groups:
         unowned, double = (
             open_queues(some, hearings, way) for some in (handovers.unowned(written), handovers.double_owned(~shared))
         )
-        several = np.unique(group[(old.n > 1) | (new.n > 1)])
+        several = distinct(group[(old.n > 1) | (new.n > 1)])
         order = np.argsort(group, kind="stable")
         for one in several.tolist():
             mine, clients = order[slice(*np.searchsorted(group[order], [one, one + 1]))], slice(*offsets[one : one + 2])

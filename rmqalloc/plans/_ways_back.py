@@ -13,9 +13,9 @@ from typing import Any
 
 from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.globs import literal
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._unit_rows import UnitRow, UnitRows, rows_after
 from rmqalloc.scenarios import SetStrategy
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies.by_name import class_of
 

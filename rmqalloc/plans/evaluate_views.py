@@ -22,6 +22,7 @@ from rmqalloc.evaluation.batch_planning import PlanSpec, too_large_rows
 from rmqalloc.evaluation.evaluate import Evaluation, ScenarioState, evaluate
 from rmqalloc.evaluation.rows import Bad, ErrCode, Reason, read_batch
 from rmqalloc.evidence.other_dialects import as_set, method_set
+from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.scenarios import (
     AddBroker,
     AddClients,
@@ -57,13 +58,15 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     if not partial.size and not read_by_all.size and not read.dialects and not brought_back and not unseen:
         return evaluate(read_batch(read.batch, spec.rule(), large), spec.scenarios, with_names=True)
     work = _Work(read.batch, spec, large, Bad(), brought_back)
-    others = np.setdiff1d(np.arange(read.batch.num_rows), np.append(partial, read_by_all))
-    alone = others[np.isin(others, list(unseen))]
-    others = np.setdiff1d(others, alone)
-    stale = others[np.isin(others, list(brought_back))]
+    rows = np.arange(read.batch.num_rows)
+    others = rows[~among(rows, np.append(partial, read_by_all))]
+    is_alone = among(others, unseen)
+    alone, others = others[is_alone], others[~is_alone]
+    is_stale = among(others, brought_back)
+    stale, others = others[is_stale], others[~is_stale]
     parts = [
         work.evaluated(rows, _in_dialect(spec.scenarios, dialect))
-        for dialect, rows in _by_dialect(np.setdiff1d(others, stale), read.dialects)
+        for dialect, rows in _by_dialect(others, read.dialects)
     ]
     parts += [
         work.evaluated_with_rooms(rows, _in_dialect(spec.scenarios, dialect))
@@ -111,7 +114,7 @@ class _Work(NamedTuple):
         self, rows: Rows, scenarios: Sequence[Scenario | None], batch: pa.RecordBatch | None = None
     ) -> list[ScenarioState]:
         """Evaluate some rows; a scenario that is None changes nothing."""
-        fits = ~np.isin(rows, list(self.large))
+        fits = ~among(rows, self.large)
         left_out = {row: Reason(ErrCode.TOO_LARGE, self.large[row]) for row in rows[~fits].tolist()}
         batch = self.batch.take(pa.array(rows)) if batch is None else batch
         read = read_batch(batch.filter(pa.array(fits)), self.spec.rule(), {}).among(rows[fits], left_out)
@@ -203,7 +206,7 @@ def _partial(
     work: _Work, rows: Rows, units: Sequence[int], whole: Sequence[ScenarioState], scenarios: Sequence[Scenario]
 ) -> list[ScenarioState]:
     """Evaluate rows that lack clients of their units, given the states of rows that have all of them."""
-    before, *after = (_members(state, np.unique(units)) for state in whole)
+    before, *after = (_members(state, distinct(np.array(units))) for state in whole)
     batch = work.batch.take(pa.array(rows))
     lists = batch.column("client_ids").to_pylist()
     states = work.evaluated(rows, [], batch)
@@ -223,7 +226,7 @@ def _members(state: ScenarioState, units: Rows) -> dict[int, _Members]:
     for part in state.parts:
         fleet, room = part.fleet, part.fleet.client_lists.slot_room
         names = [*fleet.rooms.to_list(), None]
-        for unit in np.flatnonzero(np.isin(part.rows, units)).tolist():
+        for unit in np.flatnonzero(among(part.rows, units)).tolist():
             start, ids = int(fleet.slot_starts[unit]), fleet.client_ids_of(unit)
             rooms = [-1] * len(ids) if room is None else room[start : start + len(ids)].tolist()
             found[int(part.rows[unit])] = _Members(

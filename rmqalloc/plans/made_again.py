@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rmqalloc.globs import literal
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._plan import SEMANTICS, Plan
 from rmqalloc.plans._plan_inputs import PlanInputs, digest_of
 from rmqalloc.plans._plan_snapshot import plan_snapshot
 from rmqalloc.plans.plan_writing import PlanError
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.snapshot.units import RETRY_PREFIX
 
 
 def made_again(plan: Plan, inputs: PlanInputs) -> Plan:

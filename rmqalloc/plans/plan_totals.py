@@ -125,8 +125,15 @@ def client_totals(clients: pa.Table, *by: str) -> pa.Table:
     if not by or not set(by) <= set(KEYS):
         raise ArgumentError(f"by must be some of {', '.join(KEYS)}, got {by!r}")
     keys = ["scenario", *by]
-    numbered = clients.append_column("row", pa.array(np.arange(clients.num_rows)))
-    sums = [("row", "min"), ("row", "count"), *((name, "sum") for name in _FLOWS)]
-    summed = numbered.group_by(keys).aggregate(sums).sort_by("row_min")
-    columns = [*keys, "row_count", *(f"{name}_sum" for name in _FLOWS)]
-    return summed.select(columns).rename_columns([*keys, "n_units", *_FLOWS])
+    number = np.zeros(clients.num_rows, np.int64)
+    for (
+        key
+    ) in keys:  # a text has the number of its first row, so few numbers are large, and each step makes them small again
+        codes = clients[key].combine_chunks().dictionary_encode(null_encoding="encode").indices.to_numpy()
+        _, firsts, number = np.unique(number * (clients.num_rows + 1) + codes, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    sums = {"n_units": np.bincount(number, minlength=firsts.size)}
+    sums |= {name: np.bincount(number, clients[name].to_numpy(), firsts.size) for name in _FLOWS}
+    totals = {name: pa.array(each[order].astype(np.int64)) for name, each in sums.items()}
+    named = clients.select(keys).take(pa.array(firsts[order]))
+    return pa.table({**dict(zip(keys, named.columns, strict=True)), **totals})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -19,8 +17,6 @@ from rmqalloc.documents import (
 from rmqalloc.documents import (
     read_budget as read_budget,
 )
-from rmqalloc.plans._signature import signing, text_of
-from rmqalloc.store import replaced_file
 
 PACKED = ".gz"
 _EFFORT = 4  # of 9: an eighth larger than with all, in a quarter of the time
@@ -49,6 +45,11 @@ def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = 
     >>> write_plan(plan, path) == plan.digest == load_plan(path).digest
     True
     """
+    import hashlib
+
+    from rmqalloc.plans._signature import signing, text_of
+    from rmqalloc.store import replaced_file
+
     hashed, signed = hashlib.sha256(), None if key is None else signing(key)
     n_bytes = made = 0
     with replaced_file(path) as plain, _packed(plain, path) as file:
@@ -81,6 +82,8 @@ def _check_readable(n_bytes: int, made: int, path: str | os.PathLike[str]) -> No
 
 def _packed(file: BinaryIO, path: str | os.PathLike[str]) -> AbstractContextManager[Any]:
     """The file itself, or what packs into it."""
+    import gzip
+
     return gzip.GzipFile("", "wb", _EFFORT, file, 0) if str(path).endswith(PACKED) else nullcontext(file)
 
 

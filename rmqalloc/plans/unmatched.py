@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.evaluation.rows import ErrCode
 from rmqalloc.globs import glob, is_pattern
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._plan import Plan
 from rmqalloc.scenarios import (
     CURRENT,
@@ -25,7 +26,6 @@ from rmqalloc.scenarios import (
 from rmqalloc.scenarios.changes import ALL
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import near
-from rmqalloc.snapshot.units import RETRY_PREFIX
 
 NO_ROOM = "Machine room is null"
 """How Java's text begins where a client or broker has no machine room."""

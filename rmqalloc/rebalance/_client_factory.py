@@ -27,6 +27,7 @@ from rmqalloc.remoting import (
     Profile,
     QueueAssignment,
     ResponseError,
+    timers,
 )
 from rmqalloc.remoting.clock import Clock
 
@@ -55,11 +56,11 @@ class Intervals:
         Locks of ordered groups, first after 1 s (``rocketmq.client.rebalance.lockInterval``).
     """
 
-    rebalance: int = 20_000
-    route_poll: int = 30_000
-    heartbeat: int = 30_000
+    rebalance: int = timers.REBALANCE
+    route_poll: int = timers.ROUTE_POLL
+    heartbeat: int = timers.HEARTBEAT
     persist: int = 5_000
-    lock: int = 20_000
+    lock: int = timers.LOCK_RENEWAL
 
 
 class MQClientFactory:

@@ -6,9 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.remoting import ConsumeFromWhere
-from rmqalloc.remoting.bodies import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance._client_factory import MQClientFactory

@@ -6,12 +6,11 @@ import logging
 from collections.abc import Set as AbstractSet
 
 from rmqalloc.defects import refuse_defect
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._table_update import update_process_queue_table
 from rmqalloc.rebalance.allocation import UnsortableError
 from rmqalloc.remoting import MessageModel
-from rmqalloc.remoting.bodies import RETRY_PREFIX
 
 log = logging.getLogger(__name__)
 

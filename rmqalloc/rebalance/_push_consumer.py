@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from rmqalloc.defects import refuse_defect
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, ServiceState, Settings
 from rmqalloc.rebalance._first_offset import offset_without_history, parse_timestamp
@@ -26,7 +26,6 @@ from rmqalloc.remoting import (
     MessageModel,
     ResponseCode,
 )
-from rmqalloc.remoting.bodies import RETRY_PREFIX
 
 if TYPE_CHECKING:
     pass

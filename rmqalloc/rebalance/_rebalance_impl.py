@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 
 from rmqalloc.defects import refuse_defect
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._local_path import rebalance_by_topic
 from rmqalloc.rebalance._server_path import rebalance_by_broker
-from rmqalloc.remoting.bodies import RETRY_PREFIX
 
 log = logging.getLogger(__name__)
 

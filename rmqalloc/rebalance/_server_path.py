@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rmqalloc.defects import refuse_defect
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._table_update import add_popped, add_pulled, drop_unneeded, offset_or_nothing
 from rmqalloc.remoting import MessageRequestMode, QueueAssignment, SubscriptionData
-from rmqalloc.remoting.bodies import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.process_queue import PopProcessQueue

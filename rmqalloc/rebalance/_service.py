@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from rmqalloc.remoting import Profile
 from rmqalloc.remoting.clock import Clock, Timer
-
-WAIT_INTERVAL = 20_000
+from rmqalloc.remoting.timers import REBALANCE
 
 
 class RebalanceService:
@@ -31,7 +30,7 @@ class RebalanceService:
     """
 
     def __init__(
-        self, clock: Clock, do_rebalance: Callable[[], bool], profile: Profile, wait_interval: int = WAIT_INTERVAL
+        self, clock: Clock, do_rebalance: Callable[[], bool], profile: Profile, wait_interval: int = REBALANCE
     ) -> None:
         self._clock = clock
         self._do_rebalance = do_rebalance

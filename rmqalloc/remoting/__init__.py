@@ -4,6 +4,9 @@ Bodies (routes, heartbeats, assignments) and codes are what clients, brokers and
 there is a network between them; frames, connections and credentials carry them over one.
 """
 
+from typing import TYPE_CHECKING
+
+from rmqalloc.lazy import imported_on_use
 from rmqalloc.remoting._releases import DEFAULT_PROFILE, PROFILES, Profile
 from rmqalloc.remoting._response_codes import (
     ClientError,
@@ -12,21 +15,23 @@ from rmqalloc.remoting._response_codes import (
     ResponseError,
     one_line,
 )
-from rmqalloc.remoting.bodies import (
-    BrokerData,
-    ConsumeFromWhere,
-    ConsumerData,
-    ConsumeType,
-    HeartbeatData,
-    HeartbeatReply,
-    MessageModel,
-    MessageRequestMode,
-    QueueAssignment,
-    QueueData,
-    SubscriptionData,
-    TopicQueueMappingInfo,
-    TopicRouteData,
-)
+
+if TYPE_CHECKING:
+    from rmqalloc.remoting.bodies import (
+        BrokerData,
+        ConsumeFromWhere,
+        ConsumerData,
+        ConsumeType,
+        HeartbeatData,
+        HeartbeatReply,
+        MessageModel,
+        MessageRequestMode,
+        QueueAssignment,
+        QueueData,
+        SubscriptionData,
+        TopicQueueMappingInfo,
+        TopicRouteData,
+    )
 
 __all__ = [
     "DEFAULT_PROFILE",
@@ -51,3 +56,5 @@ __all__ = [
     "TopicRouteData",
     "one_line",
 ]
+
+__getattr__ = imported_on_use(__name__, {"bodies": set(__all__) - globals().keys()})

@@ -9,8 +9,6 @@ from rmqalloc.model import MessageQueue
 PERM_READ = 4
 PERM_WRITE = 2
 MASTER_ID = 0
-RETRY_PREFIX = "%RETRY%"
-LMQ_PREFIX = "%LMQ%"
 GLOBAL_SCOPE = "__global__"
 LOGICAL_BROKER_PREFIX = "__syslo__"
 NO_PHYSICAL_BROKER = "__syslo__none__"

@@ -15,7 +15,6 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.results.markup import escaped, name, number
 from rmqalloc.results.terminal import terminal_table
-from rmqalloc.store import write_file
 from rmqalloc.text import counted
 
 if TYPE_CHECKING:
@@ -110,6 +109,8 @@ class TableResult:
         OSError
             The file cannot be written; an earlier one stays as it was.
         """
+        from rmqalloc.store import write_file
+
         write_file(path, json.dumps(self.to_dict(), indent=1) + "\n")
 
     def _repr_html_(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -62,6 +61,8 @@ def text_table(
     widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
     left = is_text or [True] * len(widths)
     if file is not None and file.isatty():
+        import shutil
+
         widths = fitted(widths, left, cells[0], shutil.get_terminal_size().columns - margin)
     return [_line(row, widths, left, style if header and not i else "") for i, row in enumerate(cells)]
 

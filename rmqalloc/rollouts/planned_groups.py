@@ -17,6 +17,7 @@ from rmqalloc.evidence.client_method import is_plain, method_of
 from rmqalloc.evidence.known import accepted, known_by_client
 from rmqalloc.evidence.other_dialects import dialect_to_join, dialects_in
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import among
 from rmqalloc.rollouts.schedule import ClientKind, GroupAtStart, Mask
 from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.snapshot.matching import none_planned
@@ -61,7 +62,7 @@ class PlannedGroups:
 
     def part(self, positions: Sequence[int]) -> PlannedGroups:
         """The groups at these positions, which are ascending."""
-        units = np.flatnonzero(np.isin(self.group_of, positions))
+        units = np.flatnonzero(among(self.group_of, positions))
         fleet, rules, owners = _some(self.fleet, self.rules, self.owners, units)
         group_of = np.searchsorted(positions, self.group_of[units]).astype(np.int64)
         at_start = tuple(self.groups[position] for position in positions)

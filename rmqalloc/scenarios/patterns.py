@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Strings, utf8_of
 from rmqalloc.globs import glob, plain
-from rmqalloc.remoting.bodies import RETRY_PREFIX
+from rmqalloc.model import RETRY_PREFIX
 
 Mask = NDArray[np.bool_]
 

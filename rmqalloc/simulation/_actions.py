@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from rmqalloc.documents.fields import ScenarioError
+from rmqalloc.model import host_of
 from rmqalloc.remoting import ResponseError
 from rmqalloc.remoting.bodies import PERM_READ, PERM_WRITE
 from rmqalloc.simulation._cluster import Cluster
@@ -149,7 +150,7 @@ def _start_anew(cluster: Cluster, group: SimulatedGroup, members: Iterable[Membe
         client_id = member.client_id
         if new_ids:
             starts = sum(other.name == member.name for other in group.members)
-            client_id = f"{client_id.partition('@')[0]}@{starts + 1}"
+            client_id = f"{host_of(client_id)}@{starts + 1}"
         _start(cluster, group, member.name, client_id, member.strategy, member.topics)
 
 

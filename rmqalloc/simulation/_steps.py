@@ -14,6 +14,7 @@ from reprlib import repr as shown
 from typing import Any, NoReturn
 
 from rmqalloc.documents.fields import Milliseconds, ScenarioError
+from rmqalloc.model import host_of
 from rmqalloc.simulation._events import (
     ChangeTopic,
     Crash,
@@ -241,7 +242,7 @@ class Rehearsal:
         for name in names:
             self._check_absent(event.group, name, place)
             starts = [one for one in self._processes[name] if one.group == event.group]
-            new_id = f"{starts[-1].client_id.partition('@')[0]}@{len(starts) + 1}"
+            new_id = f"{host_of(starts[-1].client_id)}@{len(starts) + 1}"
             self._begin(event.group, name, new_id if event.new_ids else starts[-1].client_id, starts[-1].topics)
 
     # --- Brokers ---

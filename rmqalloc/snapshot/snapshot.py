@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from rmqalloc.documents.fields import MAX_QUEUES, Text, Whole
 from rmqalloc.documents.records import SIGNED, Maybe
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import MessageQueue, host_of
 
 PERM_READ, PERM_WRITE = 4, 2
 
@@ -167,7 +167,7 @@ class Client:
     @property
     def host(self) -> str:
         """The part of the client id before ``@``, an IP address by default."""
-        return self.client_id.partition("@")[0]
+        return host_of(self.client_id)
 
 
 @dataclass(frozen=True, slots=True)

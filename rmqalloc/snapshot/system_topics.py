@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX
 
 _PREFIXES = (
-    "RMQ_SYS_", "rmq_sys_", "%DLQ%", RETRY_PREFIX, "%LMQ%", "SCHEDULE_TOPIC_", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC",
+    "RMQ_SYS_", "rmq_sys_", "%DLQ%", RETRY_PREFIX, LMQ_PREFIX, "SCHEDULE_TOPIC_", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC",
     "BenchmarkTest", "TBW102",
 )  # fmt: skip
 

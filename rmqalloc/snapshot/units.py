@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from rmqalloc.remoting.bodies import RETRY_PREFIX as RETRY_PREFIX
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.snapshot.snapshot import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.text import named
+
+"""What the name of a group's retry topic begins with."""
 
 _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
 _TEXTS = pa.list_(pa.string())

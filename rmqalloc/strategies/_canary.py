@@ -15,7 +15,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, lengths_of, list_positions, offsets_of, repeats_of
 from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.globs import glob
-from rmqalloc.model import java_name, joined, queue_fields
+from rmqalloc.model import RETRY_PREFIX, java_name, joined, queue_fields
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
@@ -24,7 +24,6 @@ from rmqalloc.strategies.parameters import Parameter, decimal_units
 
 Mask = NDArray[np.bool_]
 
-RETRY = "%RETRY%"
 GRAY = "*@gray"
 POINTS = 10_000  # of a share in one
 
@@ -81,7 +80,7 @@ class Canary(ExclusiveOver[Inner]):
         text = f"{n_canary} of {len(client_ids)} clients match {self.pattern}"
         if n_canary in (0, len(client_ids)):
             text += ", so all of them divide all queues"
-        elif topic.startswith(RETRY):
+        elif topic.startswith(RETRY_PREFIX):
             text += f"; topic {topic} holds retries, which go to the others alone"
         else:
             whose = "theirs" if places.index(position) < first else "of the others"
@@ -104,7 +103,7 @@ class Canary(ExclusiveOver[Inner]):
         known: dict[str, int] = {}
         spelled = (java_name(queue_fields(queue)[1]) for queue in queues)
         codes = np.array([known.setdefault(name, len(known)) for name in spelled], np.int64)
-        n_first = 0 if topic.startswith(RETRY) else self._n_first(np.bincount(codes)[codes])
+        n_first = 0 if topic.startswith(RETRY_PREFIX) else self._n_first(np.bincount(codes)[codes])
         is_first = repeats_of(codes) < n_first
         others = np.delete(np.arange(len(client_ids)), canary).tolist()
         both = Share(np.flatnonzero(is_first).tolist(), canary), Share(np.flatnonzero(~is_first).tolist(), others)
@@ -152,7 +151,7 @@ class Canary(ExclusiveOver[Inner]):
         list_ = np.repeat(np.arange(lists.offsets.size - 1), lengths_of(lists.offsets))
         keys = list_ * np.int64(len(fleet.brokers)) + lists.route_broker[lists.queue_route]
         _, codes, sizes = np.unique(keys, return_inverse=True, return_counts=True)
-        retry = np.array([topic.startswith(RETRY) for topic in fleet.topics.to_list()], bool)
+        retry = np.array([topic.startswith(RETRY_PREFIX) for topic in fleet.topics.to_list()], bool)
         topics = lists.route_topic[lists.queue_route]
         firsts = topics[lists.offsets[:-1][list_]] if topics.size else topics
         found: Mask = (repeats_of(codes) < self._n_first(sizes[codes].astype(np.int64))) & ~retry[firsts]

@@ -1,14 +1,16 @@
 """Work on several threads. Kernels release the interpreter lock, so threads are all it takes.
 
-A pool lives for one call: nothing is left behind that a forked child could inherit half-alive. Work comes in steps of well
-below a second, for Python hears of Ctrl-C between calls only, and a thread can be stopped there only.
+Threads live for one call: nothing is left behind that a forked child could inherit half-alive. Work comes in steps of well
+below a second, for Python hears of Ctrl-C between calls only, and a thread can be stopped there only. They are started by
+`_thread`, for to import `concurrent.futures`, with `logging`, takes a fourth of what to import this package does.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -76,12 +78,41 @@ def in_threads(work: Callable[[int, int], Iterable[None] | None], bounds: list[i
         for part in parts:
             do(*part)
         return
-    with ThreadPoolExecutor(len(parts) - 1) as pool:
+    others: list[_Part] = []
+    try:
+        for part in parts[1:]:
+            others.append(_Part(partial(do, *part)))
+        do(*parts[0])
+        for other in others:
+            other.join()
+            if other.error is not None:
+                raise other.error
+    except BaseException:
+        halted.append(True)
+        raise
+    finally:
+        for other in others:
+            other.join()
+
+
+class _Part:
+    """Work in a thread of its own, and the error that it ended with."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.error: BaseException | None = None
+        self._runs = _thread.allocate_lock()
+        self._runs.acquire()
+        _thread.start_new_thread(self._run, (work,))
+
+    def _run(self, work: Callable[[], None]) -> None:
         try:
-            others = [pool.submit(do, *part) for part in parts[1:]]
-            do(*parts[0])
-            for other in others:
-                other.result()
-        except BaseException:
-            halted.append(True)
-            raise
+            work()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self._runs.release()
+
+    def join(self) -> None:
+        """Wait for its end."""
+        with self._runs:
+            pass

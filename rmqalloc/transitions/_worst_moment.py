@@ -35,7 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import list_positions, offsets_of, ranges
+from rmqalloc.fleet.columns import distinct, list_positions, offsets_of, ranges
 
 Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -173,7 +173,7 @@ def _solved(graphs: Graphs) -> Worst:
     if not is_row.any():
         return _by_rounds(graphs, FEW_ROUNDS)
     most, is_exact = np.empty(sizes.size, np.int64), np.ones(sizes.size, bool)
-    for k in np.unique(reach[is_row]).tolist():
+    for k in distinct(reach[is_row]).tolist():
         chosen = np.flatnonzero(is_row & (reach == k))
         most[chosen] = _in_rows(graphs.part(chosen), k)
     rest = np.flatnonzero(~is_row)
@@ -194,7 +194,7 @@ def _by_rounds(graphs: Graphs, rounds: int) -> Worst:
     reach = _reach(graphs)
     sizes = np.diff(graphs.offsets)
     cheap = ~is_exact & (sizes <= MOST_VALUES >> np.minimum(reach, 62))
-    for k in np.unique(reach[cheap]).tolist():
+    for k in distinct(reach[cheap]).tolist():
         chosen = np.flatnonzero(cheap & (reach == k))
         bound[chosen] = _in_rows(graphs.part(chosen), k)
         is_exact[chosen] = True

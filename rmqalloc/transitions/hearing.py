@@ -16,19 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.remoting import DEFAULT_PROFILE, Profile
+from rmqalloc.remoting import DEFAULT_PROFILE, Profile, timers
 
 Seconds = NDArray[np.float64]
 
-REBALANCE, ROUTE_POLL, HEARTBEAT = 20.0, 30.0, 30.0
-"""Timers of a client (``RebalanceService.waitInterval``, ``pollNameServerInterval``, ``heartbeatBrokerInterval``)."""
-
-SCAN, EXPIRY = 10.0, 120.0
-"""A broker scans its channels this often, and drops those that were silent for so long (``ConsumerManager``)."""
-
-LOCK_LIFE, LOCK_INTERVAL = 60.0, 20.0
-"""How long a broker keeps a client's lock of a queue (``rocketmq.broker.rebalance.lockMaxLiveTime``, a property of the broker's
-JVM), and how often a client renews it (``rocketmq.client.rebalance.lockInterval``)."""
+REBALANCE, ROUTE_POLL, HEARTBEAT, SCAN, EXPIRY, LOCK_LIFE, LOCK_RENEWAL = (
+    timer / 1_000
+    for timer in (
+        *(timers.REBALANCE, timers.ROUTE_POLL, timers.HEARTBEAT, timers.CHANNEL_SCAN, timers.CHANNEL_EXPIRY),
+        *(timers.LOCK_LIFE, timers.LOCK_RENEWAL),
+    )
+)
+"""In seconds."""
 
 WAYS = ("notice", "timer", "scan", "crash")
 """How clients learn that others joined or left; see `hearing_of`."""
@@ -158,7 +157,7 @@ def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1,
         return Hearing((REBALANCE,), first=(EXPIRY - HEARTBEAT, EXPIRY + SCAN), join_delay=least)
     if way == "crash":
         notice = hearing_of("notice", profile, n_brokers)
-        return replace(notice, first=(LOCK_LIFE - LOCK_INTERVAL, LOCK_LIFE)) if is_ordered else notice
+        return replace(notice, first=(LOCK_LIFE - LOCK_RENEWAL, LOCK_LIFE)) if is_ordered else notice
     if way != "notice":
         raise ArgumentError(f"clients learn of joins and leaves by {', '.join(WAYS)}, got {way!r}")
     if not least:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.fleet.columns import distinct
 from rmqalloc.transitions._chances import (
     OpenSeconds,
     ReaderCounts,
@@ -105,7 +106,7 @@ class _Kinds(NamedTuple):
     @property
     def changing(self) -> Clients:
         """Clients that read some queue before or after, and not both."""
-        return np.unique(np.append(self.old[self.goes], self.new[self.comes]))
+        return distinct(np.append(self.old[self.goes], self.new[self.comes]))
 
     def bits(self) -> tuple[Clients, Clients]:
         """The changing readers before and after as bits. Others are two bits behind them, for one or for several."""

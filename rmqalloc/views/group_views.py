@@ -12,9 +12,8 @@ from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method
 from rmqalloc.evidence.other_dialects import dialects_in
 from rmqalloc.lazy import lazy_property
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.snapshot import Client, Group, Topic
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.dialects import DIALECTS, JAVA
 from rmqalloc.views.unit_views import Ids, Queues, UnitViews

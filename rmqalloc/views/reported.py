@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from rmqalloc.lazy import lazy_property
-from rmqalloc.model import MessageQueue
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.snapshot import Client
-from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views.unit_views import Ids, Queues, Takers, UnitViews
 

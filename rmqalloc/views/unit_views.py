@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rmqalloc.lazy import lazy_property
-from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views.view import View
 

@@ -1,7 +1,7 @@
 """A child forked while threads compute on a fleet has nothing to wait for: fleets have no locks."""
 
+import ast
 import os
-import re
 import threading
 
 import pytest
@@ -143,12 +143,38 @@ def test_first_verbs_import_nothing(verb):
     assert run_python(_FIRST_VERBS.format(verbs=_VERBS[verb])) == []
 
 
-def test_rooms_below_the_evaluator_ask_nothing_that_imports():
-    """Above it, `numpy.ma` is imported already; `distinct` and `among` answer the same as NumPy."""
-    lazy = re.compile(r"np\.(isin|setdiff1d|intersect1d|union1d|setxor1d)\(|np\.unique\((?!.*return_)")
-    rooms = ("fleet", "strategies", "scenarios", "views", "rebalance", "broker", "snapshot", "simulation", "model")
-    below = [name for name in MODULES if name.split(".")[1:2] and name.split(".")[1] in rooms]
-    assert [name for name in below if lazy.search(MODULES[name].read_text("utf-8"))] == []
+_SETS = {f"np.{name}" for name in ("unique", "isin", "setdiff1d", "intersect1d", "union1d", "setxor1d")}
+
+
+def imports_when_asked(source):
+    """Whether a module calls what imports something when first called, and does not import that itself.
+
+    `numpy.unique` of numbers alone imports `numpy.ma`, and a table's `group_by` imports `pyarrow.acero`.
+    """
+    called = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    names = {ast.unparse(call.func) for call in called if not call.keywords}
+    groups = any(name.endswith(".group_by") for name in (ast.unparse(call.func) for call in called))
+    return bool(names & _SETS) or (groups and "\nimport pyarrow.acero" not in source)
+
+
+@pytest.mark.parametrize(
+    ("asks", "source"),
+    [
+        (True, "np.isin(a, b)"),
+        (True, "np.unique(of[rows] // 2).tolist(), np.unique(b, return_index=True)"),
+        (False, "np.unique(\n    of(rows)[f(g(1))], return_index=True\n)"),
+        (True, "import pyarrow as pa\ntable.group_by(keys)"),
+        (False, "import pyarrow as pa\nimport pyarrow.acero\ntable.group_by(keys)"),
+    ],
+)
+def test_the_rule_sees_what_imports_when_asked(asks, source):
+    assert imports_when_asked(source) == asks
+
+
+def test_no_room_asks_what_imports_when_first_asked():
+    """`distinct` and `among` answer the same as NumPy."""
+    rooms = [name for name in MODULES if name.startswith("rmqalloc.")]
+    assert [name for name in rooms if imports_when_asked(MODULES[name].read_text("utf-8"))] == []
 
 
 # As above, but the thread is held up where it imports something, if it does; a child has its import locks then.

@@ -23,6 +23,32 @@ def test_importing_rmqalloc_loads_the_engine_alone():
     assert {name.split(".")[1] for name in run_python(script)} == AT_IMPORT
 
 
+def loaded(*arguments):
+    """Modules that a process of Python imports."""
+    command = [sys.executable, "-X", "importtime", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=180)
+    return {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+
+
+def test_importing_rmqalloc_loads_nothing_that_takes_long():
+    alone = loaded("-c", "import numpy")
+    assert (loaded("-c", "import numpy, rmqalloc") - alone) & {
+        "logging",
+        "concurrent.futures",
+        "difflib",
+        "json",
+    } == set()
+
+
+def test_planning_a_file_of_json_loads_nothing_of_other_forms():
+    pytest.importorskip("pandas")  # which pyarrow imports where it can
+    found = loaded("-m", "rmqalloc", "plan", "-f", "example:live", "--scale", "3", "--assume")
+    assert {"rmqalloc.plans", "pyarrow"} <= found
+    others = {"pandas.core", "pyarrow.acero", "pyarrow.dataset", "pyarrow.parquet", "yaml", "csv", "hashlib"}
+    mine = {"files.csv_text", "files._write_files", "files.mqadmin._sections", "live.fetching"}
+    assert found & (others | {f"rmqalloc.snapshot.{name}" for name in mine}) == set()
+
+
 def test_no_module_bears_the_name_of_a_verb():
     assert not {f"rmqalloc.{verb}" for verb in VERBS} & set(MODULES)
 

@@ -33,9 +33,8 @@ def test_there_are_errors():
 SIGNALS = ("ValueError", "TypeError", "KeyError", "AttributeError")
 RAISED = {
     ("rmqalloc", "AttributeError"): "a module's __getattr__ says so",
-    ("rmqalloc.snapshot.live", "AttributeError"): "a module's __getattr__ says so",
     ("rmqalloc.whatif.plan", "AttributeError"): "a module's __getattr__ says so",
-    ("spark_udfs", "AttributeError"): "a module's __getattr__ says so",
+    ("rmqalloc.lazy", "AttributeError"): "a module's __getattr__ says so",
 }
 
 

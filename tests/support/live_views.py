@@ -11,8 +11,8 @@ from live_proofs import Shares, make_topic, owned_by_java
 from live_transitions import Owned, Transition, observed_transition
 
 from rmqalloc import MessageQueue, strategy
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans import Plan
-from rmqalloc.snapshot.units import RETRY_PREFIX
 
 ORDERS, PAYMENTS = "views-orders", "views-payments"
 QUEUES = 16

@@ -9,6 +9,7 @@ from math import floor
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
 from rmqalloc.evidence import EVIDENCE_SCHEMA

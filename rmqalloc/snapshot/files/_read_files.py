@@ -11,16 +11,8 @@ from pathlib import PurePath
 from rmqalloc.documents import STDIN, Source, read_source
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.examples import PREFIX, find
-from rmqalloc.snapshot.files import (
-    _document_text as document_text,
-)
-from rmqalloc.snapshot.files import (
-    csv_text as csv_text,
-)
-from rmqalloc.snapshot.files import (
-    mqadmin,
-)
-from rmqalloc.snapshot.files._table_columns import column_names
+from rmqalloc.snapshot.files import _document_text as document_text
+from rmqalloc.snapshot.files import mqadmin
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Snapshot
 
@@ -96,6 +88,8 @@ def read_snapshots(paths: Sequence[str | Source], form: str = AUTO) -> tuple[Sna
 
 def _read(source: Source, form: str) -> tuple[Snapshot, tuple[str, ...]]:
     if form == "csv":
+        from rmqalloc.snapshot.files import csv_text
+
         return csv_text.read(source)
     if form == "parquet":
         from rmqalloc.snapshot.files import _parquet as parquet
@@ -134,6 +128,8 @@ def form_of(source: Source) -> str:
 
 
 def _has_columns(text: str) -> bool:
+    from rmqalloc.snapshot.files._table_columns import column_names
+
     first = text[:_HEAD].partition("\n")[0].strip()
     names = re.split(r"[,;\t]", first)
     try:

@@ -5,16 +5,13 @@
 code until `fetch` is used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rmqalloc.lazy import imported_on_use
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.live.fetching import FetchError, fetch
 
 __all__ = ["FetchError", "fetch"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("rmqalloc.snapshot.live.fetching"), name)
+__getattr__ = imported_on_use(__name__, {"fetching": __all__})

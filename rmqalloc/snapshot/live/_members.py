@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.bodies import RETRY_PREFIX
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, Modes, RunningInfo
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.snapshot.snapshot import Client, Filter, Group, Lag, Topic

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from rmqalloc.globs import matches_any
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
-from rmqalloc.remoting.bodies import RETRY_PREFIX
 from rmqalloc.remoting.client import Access, Remote
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _answers as answers

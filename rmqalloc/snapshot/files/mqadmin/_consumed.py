@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.bodies import RETRY_PREFIX
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.files.mqadmin._outputs import Progress
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.snapshot import Lag

@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.bodies import RETRY_PREFIX
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.files.mqadmin._consumed import Consumed, put_together
 from rmqalloc.snapshot.files.mqadmin._group_names import is_retry_topic_of
 from rmqalloc.snapshot.files.mqadmin._outputs import Connected, ListedGroup, Progress

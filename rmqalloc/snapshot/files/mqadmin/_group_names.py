@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from rmqalloc.remoting.bodies import RETRY_PREFIX
+from rmqalloc.model import RETRY_PREFIX
 
 
 def is_retry_topic_of(topic: str, group: str, topics: Collection[str]) -> bool:

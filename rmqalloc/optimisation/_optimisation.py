@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rmqalloc.optimisation._goals import GOALS
 from rmqalloc.results import TableResult
+from rmqalloc.results.schemas import schema_of
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.terminal import cell_text, terminal_table
 from rmqalloc.text import printable
@@ -17,39 +18,20 @@ from rmqalloc.text import printable
 MOST_SHOWN = 20
 """Ways of each group that are shown as text, unless told otherwise."""
 
-_WAY = [
-    ("consumer_group", pa.string()),
-    ("suggested", pa.bool_()),
-    ("strategy", pa.string()),
-    ("n_clients", pa.int64()),
-    ("broker_queues", pa.int64()),
-    ("batch", pa.int64()),
-    ("surge", pa.bool_()),
-    ("order", pa.string()),
-]
+_WAY = schema_of(
+    "consumer_group suggested strategy n_clients broker_queues batch surge order",
+    suggested=pa.bool_(), surge=pa.bool_(), order=pa.string(),
+)  # fmt: skip
 
-SEARCHES_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("is_exact", pa.bool_()),
-        ("n_ways", pa.int64()),
-        ("n_evaluated", pa.int64()),
-        ("n_too_large", pa.int64()),
-        ("n_within_bounds", pa.int64()),
-        ("searched", pa.string()),
-    ]
+SEARCHES_SCHEMA = schema_of(
+    "consumer_group is_exact n_ways n_evaluated n_too_large n_within_bounds searched", searched=pa.string()
 )
 """Columns of `Optimisation.searches`."""
 
-RUNBOOK_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("number", pa.int64()),
-        ("action", pa.string()),
-        ("commands", pa.list_(pa.string())),
-        ("expected", pa.string()),
-    ]
-)
+RUNBOOK_SCHEMA = schema_of(
+    "consumer_group number action commands expected",
+    action=pa.string(), commands=pa.list_(pa.string()), expected=pa.string(),
+)  # fmt: skip
 """Columns of `Optimisation.runbook`."""
 
 
@@ -63,9 +45,9 @@ def front_schema(goals: Sequence[str]) -> pa.Schema:
     """
     fields = list(_WAY)
     for name in goals:
-        fields.append((name, GOALS[name].kind))
-        fields += [(f"{name}_is_exact", pa.bool_())] * (GOALS[name].exact is not None)
-    return pa.schema([*fields, ("client_ids", pa.list_(pa.string()))])
+        fields.append(pa.field(name, GOALS[name].kind))
+        fields += [pa.field(f"{name}_is_exact", pa.bool_())] * (GOALS[name].exact is not None)
+    return pa.schema([*fields, pa.field("client_ids", pa.list_(pa.string()))])
 
 
 @dataclass(frozen=True, eq=False, repr=False)

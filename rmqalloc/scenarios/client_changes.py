@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from rmqalloc.fleet.columns import (
     ranges,
 )
 from rmqalloc.fleet.lists import ClientLists
+from rmqalloc.scenarios.changes import GENERATED_NAME
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists, as_distinct, digests
 from rmqalloc.scenarios.patterns import matches
 from rmqalloc.strategies.ordering import utf16
@@ -228,3 +231,9 @@ def _first_left(lists: ClientLists, position: Index) -> Index:
 def generated_names(name: str, count: int) -> Strings:
     """The first names of a series, ``{n}`` being the number: of one width, so that Java's order is theirs."""
     return Strings.from_list([name.replace("{n}", f"{n:06}") for n in range(1, count + 1)])
+
+
+def joining_names(taken: Container[str]) -> Iterator[str]:
+    """Yield the ids of added clients that are not taken, ``what-if-000001`` first."""
+    names = (GENERATED_NAME.replace("{n}", f"{n:06}") for n in count(1))
+    return (name for name in names if name not in taken)

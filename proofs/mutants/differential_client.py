@@ -7,7 +7,7 @@ _TESTS = "tests/rebalance/test_differential.py -k client"
 
 MUTANTS = [
     Mutant(
-        f"{_REBALANCE}/_process_queue.py",
+        f"{_REBALANCE}/process_queue.py",
         "return not self.pulling and now - self.last_pull_timestamp > PULL_MAX_IDLE",
         "return not self.pulling and now - self.last_pull_timestamp > PULL_MAX_IDLE + 2_000",
         "a queue that nobody pulls expires two seconds late",
@@ -35,7 +35,7 @@ MUTANTS = [
         "tests/rebalance/test_rebalance_server.py",
     ),
     Mutant(
-        f"{_REBALANCE}/_offset_store.py",
+        f"{_REBALANCE}/offset_store.py",
         "            else:\n                self.remove_offset(queue)",
         "            else:\n                pass",
         "offsets of queues that are gone are not forgotten",
@@ -77,7 +77,7 @@ MUTANTS = [
         _TESTS,
     ),
     Mutant(
-        f"{_REBALANCE}/_process_queue.py",
+        f"{_REBALANCE}/process_queue.py",
         "self._consumed_until <= now + wait",
         "self._consumed_until < now + wait",
         "who waits for a consume lock gives up as it is released",

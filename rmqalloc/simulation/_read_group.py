@@ -1,26 +1,30 @@
-"""What the readers of a consumer group share: its settings, and what they saw of it."""
+"""What the members of a consumer group share: its settings, and what was seen of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._timeline import Timeline
 from rmqalloc.strategies import Strategy
 
+if TYPE_CHECKING:
+    from rmqalloc.simulation._member import Member
+
 
 @dataclass(eq=False)
-class ReadGroup:
-    """A consumer group as its readers see it.
+class SimulatedGroup:
+    """A consumer group and its members.
 
     Attributes
     ----------
     name : str
         Its name.
     topics : tuple of str
-        What its members subscribe to, unless they say otherwise.
+        Topics that members subscribe to, unless they are started with others.
     strategy : Strategy
-        How its members divide queues, unless they say otherwise.
+        How members divide queues, unless they are started with another one.
     flows : dict of str to Flow
         Rates of its topics' queues.
     timeline : Timeline
@@ -28,11 +32,13 @@ class ReadGroup:
     is_ordered : bool
         It consumes in order, under locks.
     listener_time : int
-        Longest time (ms) that the user's code works on what it was handed.
+        Longest time (ms) that the user's code works on the messages it was handed.
     server_assignment : bool
         Brokers divide the queues.
     readings : list of Reading
-        Who read which queue from where, when it ended.
+        Who read which queue from where, appended when a reading ends.
+    members : list of Member
+        Every process that ever joined; owners in the timeline are positions in it.
     """
 
     name: str
@@ -44,3 +50,4 @@ class ReadGroup:
     listener_time: int = 0
     server_assignment: bool = False
     readings: list[Reading] = field(default_factory=list)
+    members: list[Member] = field(default_factory=list)

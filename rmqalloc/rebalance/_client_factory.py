@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
@@ -29,10 +28,6 @@ from rmqalloc.remoting import (
     ResponseError,
 )
 from rmqalloc.remoting.clock import Clock
-
-if TYPE_CHECKING:
-    pass
-
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._requests import PopRequest, PullRequest
+from rmqalloc.rebalance._requests import PopRequest, PullRequest, Queues
 from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
 from rmqalloc.rebalance.queue_table import QueueTable
 from rmqalloc.remoting import ClientError, ConsumeType, MessageModel, SubscriptionData
@@ -71,9 +71,7 @@ class GroupQueues(ABC):
         """How the consumer reads; queues of passive ones expire when they are not pulled."""
 
     @abstractmethod
-    def message_queue_changed(
-        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-    ) -> None:
+    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
         """The queues of a topic have changed; ``mq_all`` is None where a broker assigned them."""
 
     @abstractmethod

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
@@ -15,7 +14,7 @@ from rmqalloc.rebalance._consumer import Consumer, ServiceState, Settings
 from rmqalloc.rebalance._first_offset import offset_without_history
 from rmqalloc.rebalance._ports import MessageQueueListener
 from rmqalloc.rebalance._pull_consumer import RebalancePull
-from rmqalloc.rebalance._requests import PullTask
+from rmqalloc.rebalance._requests import PullTask, Queues
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import (
@@ -25,10 +24,6 @@ from rmqalloc.remoting import (
     SubscriptionData,
 )
 from rmqalloc.remoting.clock import Clock
-
-if TYPE_CHECKING:
-    pass
-
 
 WISHES = (ConsumeFromWhere.LAST_OFFSET, ConsumeFromWhere.FIRST_OFFSET, ConsumeFromWhere.TIMESTAMP)
 
@@ -198,18 +193,14 @@ class LitePullConsumer(Consumer):
 
     # --- Following the rebalance ---
 
-    def _take_queues(
-        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-    ) -> None:
+    def _take_queues(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
         """Pull just these queues of a topic: all of them when broadcasting, else the client's share."""
         queues = mq_divided if self.message_model is MessageModel.CLUSTERING or mq_all is None else mq_all
         self.assigned.replace(queues, topic)
         self._follow(queues, topic)
 
     def _take_queues_then(self, listener: MessageQueueListener) -> MessageQueueListener:
-        def changed(
-            topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-        ) -> None:
+        def changed(topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
             self._take_queues(topic, mq_all, mq_divided)
             listener(topic, mq_all, mq_divided)
 

@@ -20,11 +20,10 @@ as RemotingError. No exception of a port ends the rebalance service or a timer; 
 """
 
 from collections.abc import Callable, Iterable
-from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._requests import PopRequest, PullRequest
+from rmqalloc.rebalance._requests import PopRequest, PullRequest, Queues
 from rmqalloc.remoting import (
     ConsumerData,
     HeartbeatData,
@@ -34,7 +33,7 @@ from rmqalloc.remoting import (
     TopicRouteData,
 )
 
-MessageQueueListener = Callable[[str, AbstractSet[MessageQueue] | None, AbstractSet[MessageQueue]], None]
+MessageQueueListener = Callable[[str, Queues | None, Queues], None]
 """``listener(topic, mq_all, mq_divided)``: the queues of a topic have changed; ``mq_all`` is None where a broker assigned.
 
 Called at the end of the pass over that topic, after the table of queues was changed and new queues were dispatched. An error of
@@ -87,7 +86,7 @@ class RebalancingConsumer(Protocol):
     def persist_consumer_offset(self) -> None:
         """Store its offsets; never raises (the groups after it would store theirs 5 s later)."""
 
-    def update_topic_subscribe_info(self, topic: str, queues: AbstractSet[MessageQueue]) -> None:
+    def update_topic_subscribe_info(self, topic: str, queues: Queues) -> None:
         """Take a route view, if the topic is subscribed to; never raises."""
 
     def is_subscribe_topic_need_update(self, topic: str) -> bool:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, Settings
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance._requests import Queues
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import ConsumeType, SubscriptionData
-
-if TYPE_CHECKING:
-    from rmqalloc.rebalance._consumer import Consumer
 
 
 class PullConsumer(Consumer):
@@ -111,9 +108,7 @@ class RebalancePull(RebalanceImpl):
         """Active."""
         return ConsumeType.ACTIVELY
 
-    def message_queue_changed(
-        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-    ) -> None:
+    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
         """Tell the listener; its errors are logged and change nothing."""
         if self._consumer.listener is not None:
             try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TypeVar, Unpack
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
@@ -16,7 +16,7 @@ from rmqalloc.rebalance._first_offset import offset_without_history, parse_times
 from rmqalloc.rebalance._orderly import OrderlyService
 from rmqalloc.rebalance._ports import PullDispatcher
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
-from rmqalloc.rebalance._requests import INIT_FROM_MAX, INIT_FROM_MIN, PopRequest, PullRequest
+from rmqalloc.rebalance._requests import INIT_FROM_MAX, INIT_FROM_MIN, PopRequest, PullRequest, Queues
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import (
@@ -28,9 +28,7 @@ from rmqalloc.remoting import (
 )
 from rmqalloc.remoting.bodies import RETRY_PREFIX
 
-if TYPE_CHECKING:
-    pass
-
+AnyRequest = TypeVar("AnyRequest", PullRequest, PopRequest)
 
 UNSET = -1
 _MOST = {
@@ -208,9 +206,7 @@ class RebalancePush(RebalanceImpl):
         can_ask = self.client_factory.profile.server_assignment
         return consumer.client_rebalance or consumer.orderly or broadcasts or not can_ask
 
-    def message_queue_changed(
-        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-    ) -> None:
+    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
         """Make the subscription newer, share out thresholds, send heartbeats to every broker, then call the user's listener.
 
         Raises
@@ -311,25 +307,20 @@ class RebalancePush(RebalanceImpl):
 
     def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:
         """Hand them to whoever reads; one that is not taken is logged, and its queue expires for lack of pulls."""
-        for request in requests:
-            try:
-                self._consumer.dispatcher.pull_later(request, delay)
-            except Exception as error:
-                refuse_defect(error)
-                self._not_taken(request)
+        self._hand_over(self._consumer.dispatcher.pull_later, requests, delay)
 
     def dispatch_pop_requests(self, requests: list[PopRequest], delay: int) -> None:
         """Hand them to whoever reads, as in `dispatch_pull_requests`."""
+        self._hand_over(self._consumer.dispatcher.pop_later, requests, delay)
+
+    def _hand_over(self, take: Callable[[AnyRequest, int], None], requests: list[AnyRequest], delay: int) -> None:
         for request in requests:
             try:
-                self._consumer.dispatcher.pop_later(request, delay)
+                take(request, delay)
             except Exception as error:
                 refuse_defect(error)
-                self._not_taken(request)
-
-    def _not_taken(self, request: PullRequest | PopRequest) -> None:
-        """The queue stands in the table already, so the pass must come to its end: brokers and the listener are informed."""
-        log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
+                # The queue is in the table already: the pass must go on, so that brokers and the listener are notified.
+                log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
 
     def prepare_ordered_pull(self, request: PullRequest) -> bool:
         """Whether an ordered queue may be pulled: only while locked, the first time from its offset read anew.

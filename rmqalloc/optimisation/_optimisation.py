@@ -36,7 +36,7 @@ RUNBOOK_SCHEMA = schema_of(
 
 
 def front_schema(goals: Sequence[str]) -> pa.Schema:
-    """Columns of `Optimisation.front`.
+    """Return the columns of `Optimisation.front`.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class Optimisation(TableResult):
         of a group are in the order of their goals, the first of them before the second and so on; the first way is
         ``suggested``. Of ways with the same figures one is shown. ``broker_queues``, ``batch`` and ``surge`` are null where
         there is nothing to choose. ``order`` is a name for the order in which clients go, and ``client_ids`` is that order: of
-        ``any``, every order comes to the same; ``own`` has no name. Where the column ``unowned_is_exact`` or
+        ``any``, all orders give equal results; ``own`` has no name. Where the column ``unowned_is_exact`` or
         ``double_owned_is_exact`` is False, the figure is an upper bound.
     searches : pyarrow.Table
         One row per group: `SEARCHES_SCHEMA`. If ``is_exact``, all ways were evaluated and the front is the true one. ``n_ways``
@@ -97,7 +97,7 @@ class Optimisation(TableResult):
     warnings: tuple[str, ...] = ()
 
     def lines(self, file: IO[str] | None = None, top: int | None = None, runbook: bool = True) -> Iterator[str]:
-        """The front of every group, and the runbook of the suggested way; an upper bound is shown as ``≤ 62``."""
+        """Yield the front of every group, and the runbook of the suggested way; an upper bound is shown as ``≤ 62``."""
         most = checked_top(top) or MOST_SHOWN
         of_row = self.front["consumer_group"].to_pylist()
         for search in self.searches.to_pylist():
@@ -113,12 +113,12 @@ class Optimisation(TableResult):
                 yield from self.texts[name].splitlines()
 
     def markdown(self) -> str:
-        """The runbooks of all groups."""
+        """Return the runbooks of all groups."""
         return "\n".join(self.texts.values())
 
 
 def _shown(ways: pa.Table) -> pa.Table:
-    """Ways for people: a mark before the suggested one; figures with their bounds; client ids are left to programs."""
+    """Return ways for people: a mark before the suggested one, figures with their bounds, and no client ids."""
     columns = {"": ["*" if one else "" for one in ways["suggested"].to_pylist()]}
     for name in ways.column_names:
         if name in ("consumer_group", "suggested", "client_ids") or name.endswith("_is_exact"):

@@ -131,7 +131,7 @@ class LitePullConsumer(Consumer):
 
     @property
     def consume_from_where(self) -> ConsumeFromWhere:
-        """Where queues without a stored offset begin; see the class."""
+        """Return where queues without a stored offset begin; see the class."""
         return self._consume_from_where
 
     @consume_from_where.setter
@@ -142,7 +142,7 @@ class LitePullConsumer(Consumer):
         self._consume_from_where = where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """What it subscribes to, and what it was given to report besides."""
+        """Return what it subscribes to, and what it was given to report as well."""
         more = self.subscriptions_for_heartbeat if self.manager.profile.tells_more_subscriptions else ()
         return dict.fromkeys([*super().subscriptions(), *more])
 
@@ -155,7 +155,7 @@ class LitePullConsumer(Consumer):
         self.assigned.set_paused(queues, False)
 
     def try_rebalance(self) -> bool:
-        """One pass."""
+        """Run one pass."""
         return self.rebalance.do_rebalance(False)
 
     def persist_consumer_offset(self) -> None:
@@ -175,7 +175,7 @@ class LitePullConsumer(Consumer):
         self.halt()
 
     def _prepare(self) -> None:
-        """It subscribes to nothing by itself."""
+        """Do nothing: it subscribes to nothing by itself."""
 
     def _after_start(self) -> None:
         if self._subscription_type is SubscriptionType.SUBSCRIBE:
@@ -232,7 +232,7 @@ class RebalanceLitePull(RebalancePull):
         self._lite_consumer = consumer
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
-        """The offset in memory or in the store, or what the group wishes; -1 if none can be read.
+        """Return the offset in memory or in the store, or what the group wishes; -1 if none can be read.
 
         Raises
         ------
@@ -281,15 +281,15 @@ class AssignedQueues:
         self._states: dict[MessageQueue, QueueState] = {}
 
     def queues(self) -> Collection[MessageQueue]:
-        """All of them."""
+        """Return all of them."""
         return self._states.keys()
 
     def state(self, queue: MessageQueue) -> QueueState | None:
-        """One of them."""
+        """Return the state of a queue, None if it is not there."""
         return self._states.get(queue)
 
     def is_paused(self, queue: MessageQueue) -> bool:
-        """Whether a queue is paused, or not there."""
+        """Return True if a queue is paused, or not there."""
         state = self._states.get(queue)
         return state is None or state.paused
 

@@ -72,7 +72,7 @@ def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
 
 
 def merge_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
-    """As `write_offsets`; offsets of other queues that are there stay, also those that another process writes meanwhile.
+    """Write offsets as `write_offsets` does; offsets of other queues in the file stay, also those written meanwhile.
 
     Examples
     --------

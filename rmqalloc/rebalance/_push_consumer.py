@@ -40,14 +40,14 @@ _MOST = {
 
 
 class SteadyPulls:
-    """Reading that always goes on and reads nothing: queues never expire."""
+    """Reading that always goes on and reads nothing, so that queues never expire."""
 
     def pull_later(self, request: PullRequest, delay: int) -> None:
-        """The queue counts as pulled from now on."""
+        """Count the queue as pulled from now on."""
         request.process_queue.pulling = True
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
-        """The queue counts as popped from now on."""
+        """Count the queue as popped from now on."""
         request.process_queue.pulling = True
 
 
@@ -133,7 +133,7 @@ class PushConsumer(Consumer):
         self.rebalance.do_rebalance(self.orderly)
 
     def try_rebalance(self) -> bool:
-        """One pass; False while paused."""
+        """Run one pass; False while paused."""
         return not self.paused and self.rebalance.do_rebalance(self.orderly)
 
     def share_thresholds(self, n_queues: int) -> None:
@@ -196,11 +196,11 @@ class RebalancePush(RebalanceImpl):
         self._consumer = consumer
 
     def consume_type(self) -> ConsumeType:
-        """Passive."""
+        """Return that it reads passively."""
         return ConsumeType.PASSIVELY
 
     def client_rebalance(self, topic: str) -> bool:
-        """Only a concurrent clustering consumer that is set to leaves it to brokers, where they can."""
+        """Return False for a concurrent clustering consumer that is set to leave it to brokers, where they can."""
         consumer = self._consumer
         broadcasts = self.message_model is MessageModel.BROADCASTING
         can_ask = self.client_factory.profile.server_assignment
@@ -239,7 +239,7 @@ class RebalancePush(RebalanceImpl):
         return self._remove_and_unlock(queue, process_queue)
 
     def _remove_and_unlock(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
-        """5.2 and later: wait for the consume lock a little, do without it once the broker's lock is old."""
+        """Wait for the consume lock a little, do without it once the broker's lock is old (5.2 and later)."""
         profile, now = self.client_factory.profile, self.client_factory.clock.now()
         forced = process_queue.dropped and now > process_queue.last_lock_timestamp + profile.late_unlock_delay
         try:
@@ -256,7 +256,7 @@ class RebalancePush(RebalanceImpl):
         return False
 
     def _remove_and_unlock_late(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
-        """Before 5.2: wait for the consume lock longer; messages that were pulled delay the unlock, not the removal."""
+        """Wait for the consume lock longer (before 5.2); messages that were pulled delay the unlock, not the removal."""
         factory = self.client_factory
         self._consumer.offset_store.remove_offset(queue)
         if not process_queue.takes_consume_lock(factory.clock.now(), factory.profile.ordered_lock_wait):
@@ -277,7 +277,7 @@ class RebalancePush(RebalanceImpl):
         self._consumer.offset_store.remove_offset(queue)
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
-        """The stored offset, or what the group wishes where there is none.
+        """Return the stored offset, or what the group wishes where there is none.
 
         Raises
         ------
@@ -301,7 +301,7 @@ class RebalancePush(RebalanceImpl):
         return offset
 
     def consume_init_mode(self) -> int:
-        """From the first message for groups that consume from the first offset, else from the last."""
+        """Return the first message for groups that consume from the first offset, else the last."""
         first = self._consumer.consume_from_where is ConsumeFromWhere.FIRST_OFFSET
         return INIT_FROM_MIN if first else INIT_FROM_MAX
 
@@ -323,7 +323,7 @@ class RebalancePush(RebalanceImpl):
                 log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
 
     def prepare_ordered_pull(self, request: PullRequest) -> bool:
-        """Whether an ordered queue may be pulled: only while locked, the first time from its offset read anew.
+        """Return True if an ordered queue may be pulled: only while locked, the first time from its offset read again.
 
         Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) if not.
         """

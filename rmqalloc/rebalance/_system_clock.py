@@ -47,7 +47,7 @@ class FixedRate:
         self._timer: Timer = clock.call_later(first, self._call)
 
     def cancel(self) -> None:
-        """No further call."""
+        """Stop: no further call."""
         self._cancelled = True
         self._timer.cancel()
 
@@ -99,7 +99,7 @@ class SystemClock:
         self._thread.start()
 
     def now(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return milliseconds since the epoch."""
         return self._origin + _monotonic()
 
     def call_later(self, delay: int, action: Callable[[], None]) -> Timer:
@@ -157,7 +157,7 @@ class SystemClock:
                 entry.future.cancel()
 
     def _next(self) -> _Entry | None:
-        """The next entry when it is due, None when the clock is closed."""
+        """Return the next entry when it is due, None when the clock is closed."""
         with self._changed:
             while not self._closed:
                 if self._entries and self._entries[0][0] <= _monotonic():

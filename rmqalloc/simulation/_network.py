@@ -132,7 +132,7 @@ class Network:
         self.notices.update(dict.fromkeys(connections, consumer_group))
 
     def _deliver(self, notices: dict[NetworkConnection, str]) -> None:
-        self.notices_sent = 0  # what is sent from now on travels anew, even if it is the same moment
+        self.notices_sent = 0  # what is sent from now on travels separately, even if it is the same moment
         for connection, consumer_group in notices.items():
             # First what costs least: nearly all notices reach a client that another broker has woken at this moment.
             if not connection.host.is_woken and self.is_up(connection):

@@ -73,7 +73,7 @@ def _ink(colour: str) -> str:
 
 
 def svg_timeline(result: Result, rows: int = 48) -> str:
-    """The timeline as a picture: a row per queue, a colour per client, red for nobody, black for more than one.
+    """Draw the timeline: a row per queue, a colour per client, red for nobody, black for more than one.
 
     A legend names the clients of each group, 48 at most; all others are grey. The full names are titles, which browsers show
     where one points. Every text is escaped and has no control characters; no number depends on anything but the result.
@@ -120,7 +120,7 @@ def _heading(result: Result) -> str:
 
 
 def _text(name: str, most: int) -> str:
-    """A name, escaped, and shortened to what there is room for; wide letters take twice as much."""
+    """Return a name, escaped and shortened to the room there is; wide letters take twice as much."""
     shown = printable(name)
     return escape(shortened(shown, most if shown.isascii() else most // 2))
 
@@ -155,7 +155,7 @@ class _Block:
         self._numbers = {client_id: number for number, client_id in enumerate(self.owning)}
 
     def drawn(self, top: int, duration: int) -> list[str]:
-        """The group's name, its rows and its bars."""
+        """Return the group's name, its rows and its bars."""
         n = len(self.of.queues)
         some = f" ({len(self.places):,} of {counted(n, 'queue')})" if len(self.places) < n else ""
         name = _text(self.of.consumer_group, 100)
@@ -189,11 +189,11 @@ class _Block:
 
     @property
     def legend_lines(self) -> int:
-        """Lines of text that the legend takes."""
+        """Return the number of lines of text that the legend takes."""
         return 1 + -(-len(self._named) // COLUMNS)
 
     def legend(self, top: int) -> Iterator[str]:
-        """How many clients there are and which are left out, then every client that is named, by its number."""
+        """Yield how many clients there are and which are left out, then every client that is named, by its number."""
         yield f'<text x="4" y="{top + 9}">{self._legend_head()}</text>'
         for number, client_id in enumerate(self._named):
             x, y = 4 + COLUMN * (number % COLUMNS), top + LINE * (1 + number // COLUMNS)
@@ -212,7 +212,7 @@ class _Block:
 
 
 def _numbers_over(numbers: Sequence[str]) -> str:
-    """Numbers of clients over their bars, readable on any colour; the pointer finds the bar beneath."""
+    """Return numbers of clients over their bars, readable on any colour; the pointer finds the bar beneath."""
     style = 'text-anchor="middle" font-size="8" stroke="#ffffff" stroke-width="2.5" paint-order="stroke" pointer-events="none"'
     return "\n".join([f"<g {style}>", *numbers, "</g>"]) if numbers else "<g/>"
 
@@ -226,7 +226,7 @@ def _axis(top: int, duration: int) -> str:
 
 
 def _events(events: Sequence[EventResult], top: int, below: int, duration: int) -> tuple[list[str], int]:
-    """A line through the picture for every event, what happened below it, and where the picture ends."""
+    """Return a line for every event with what happened below the picture, and where the picture ends."""
     parts = []
     for number, event in enumerate(events[:MOST_EVENTS], 1):
         x = f"{_x(event.at, duration):.2f}"

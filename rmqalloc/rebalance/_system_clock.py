@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rmqalloc.defects import refuse_defect
@@ -62,14 +63,12 @@ class FixedRate:
             self._timer = self._clock.call_later(max(0, self._due - self._clock.now()), self._call)
 
 
+@dataclass(slots=True, eq=False)
 class _Entry:
     """A timer of `SystemClock`, cancelled when its action is gone; ``future`` is set where somebody waits for it."""
 
-    __slots__ = ("action", "future")
-
-    def __init__(self, action: Callable[[], None], future: Future[Any] | None = None) -> None:
-        self.action: Callable[[], None] | None = action
-        self.future = future
+    action: Callable[[], None] | None
+    future: Future[Any] | None = None
 
     def cancel(self) -> None:
         self.action = None

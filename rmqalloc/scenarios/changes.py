@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from reprlib import repr as shown
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from rmqalloc.documents.fields import (
     MAX_CLIENTS,
@@ -19,7 +19,7 @@ from rmqalloc.documents.fields import (
     Texts,
     Whole,
 )
-from rmqalloc.documents.records import Checked, needed, optional
+from rmqalloc.documents.records import Checked, by_name, needed, optional
 from rmqalloc.errors import Error
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import rule
@@ -257,17 +257,7 @@ Change = (
     | LoseMachineRoom
 )  # fmt: skip
 
-CHANGES: dict[str, type[Checked]] = {
-    "remove_clients": RemoveClients,
-    "add_clients": AddClients,
-    "scale_clients": ScaleClients,
-    "set_strategy": SetStrategy,
-    "set_virtual_nodes": SetVirtualNodes,
-    "set_queues": SetQueues,
-    "remove_broker": RemoveBroker,
-    "add_broker": AddBroker,
-    "lose_machine_room": LoseMachineRoom,
-}
+CHANGES = by_name(*get_args(Change))
 """What each change is called in a file."""
 
 

@@ -19,7 +19,7 @@ from rmqalloc.documents.fields import (
     Truth,
     Whole,
 )
-from rmqalloc.documents.records import Checked, described, needed, optional
+from rmqalloc.documents.records import Checked, by_name, described, needed, optional
 from rmqalloc.errors import Error
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
@@ -174,23 +174,10 @@ class RollingRestart(Checked):
     new_ids: bool = optional(Truth(), True, "Clients come back with new client ids.")
 
 
-EVENTS: dict[str, type[Checked]] = {
-    "join": Join,
-    "shutdown": Shutdown,
-    "crash": Crash,
-    "vanish": Vanish,
-    "disconnect": Disconnect,
-    "pause": Pause,
-    "freeze": Freeze,
-    "restart_broker": RestartBroker,
-    "change_topic": ChangeTopic,
-    "partition": Partition,
-    "notices": Notices,
-    "rolling_restart": RollingRestart,
-    "update_broker_config": UpdateBrokerConfig,
-    "update_sub_group": UpdateSubGroup,
-    "set_consume_mode": SetConsumeMode,
-}
+EVENTS = by_name(
+    Join, Shutdown, Crash, Vanish, Disconnect, Pause, Freeze, RestartBroker, ChangeTopic, Partition, Notices, RollingRestart,
+    UpdateBrokerConfig, UpdateSubGroup, SetConsumeMode,
+)  # fmt: skip
 """What can happen, by what a script calls it."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
@@ -19,34 +20,25 @@ RETRY_PULL = 3_000
 NEVER = 2**62
 
 
+@dataclass(slots=True, eq=False)
 class _Read:
     """One process queue, the n-th of its reader: its interval in the timeline if it is worked on now, and its reading."""
 
-    __slots__ = (
-        "flow",
-        "interval",
-        "lock_seen",
-        "number",
-        "offset",
-        "place",
-        "process_queue",
-        "request",
-        "since",
-        "stopped",
-    )
+    number: int
+    request: PullRequest
+    place: int
+    flow: Flow
+    process_queue: WatchedQueue = field(init=False)
+    lock_seen: int = field(init=False)
+    offset: int = field(init=False)
+    interval: int = OPEN
+    since: int = OPEN
+    stopped: int = 0
 
-    def __init__(self, number: int, request: PullRequest, place: int, flow: Flow) -> None:
-        assert isinstance(request.process_queue, WatchedQueue)
-        self.number = number
-        self.request = request
-        self.process_queue = request.process_queue
-        self.place = place
-        self.flow = flow
-        self.interval = OPEN
-        self.lock_seen = request.process_queue.last_lock_timestamp
-        self.offset = request.next_offset
-        self.since = OPEN
-        self.stopped = 0
+    def __post_init__(self) -> None:
+        assert isinstance(self.request.process_queue, WatchedQueue)
+        self.process_queue, self.offset = self.request.process_queue, self.request.next_offset
+        self.lock_seen = self.process_queue.last_lock_timestamp
 
 
 class Reader:

@@ -131,8 +131,7 @@ class Broker:
         self.assignment = QueryAssignment(
             name, self.request_modes, routes, self.consumers.consumer_ids, server_load_balancer_enable
         )
-        self._profile = profile
-        self.auto_create_subscription_group = auto_create_subscription_group
+        self._profile, self.auto_create_subscription_group = profile, auto_create_subscription_group
         self._reject_pull_consumers = reject_pull_consumers and profile.rejects_pull_consumers
         self._replicas, self._unlock_elsewhere = replicas, unlock_elsewhere
         self._fingerprints: dict[str, int] = {}

@@ -9,8 +9,8 @@ and the time they take is added up.
 """
 
 from rmqalloc.simulation._cluster import Cluster
+from rmqalloc.simulation._member import SimulatedGroup
 from rmqalloc.simulation._messages import Flow, MessageCounts
-from rmqalloc.simulation._read_group import SimulatedGroup
 from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation._result_text import result_lines as _result_lines  # noqa: F401 - so that every result can draw itself
 from rmqalloc.simulation._run import simulate

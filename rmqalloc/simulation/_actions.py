@@ -22,8 +22,7 @@ from rmqalloc.simulation._events import (
     RollingRestart,
     Shutdown,
 )
-from rmqalloc.simulation._member import Member
-from rmqalloc.simulation._read_group import SimulatedGroup
+from rmqalloc.simulation._member import Member, SimulatedGroup
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 
 

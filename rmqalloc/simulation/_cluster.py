@@ -14,10 +14,9 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import RouteViews
 from rmqalloc.remoting import BrokerData, Profile, QueueData, ResponseCode, ResponseError, TopicRouteData
 from rmqalloc.simulation._allocation_cache import SharedAllocation
-from rmqalloc.simulation._member import Member, identity_of
+from rmqalloc.simulation._member import Member, SimulatedGroup, identity_of
 from rmqalloc.simulation._messages import Flow
 from rmqalloc.simulation._network import Network
-from rmqalloc.simulation._read_group import SimulatedGroup
 from rmqalloc.simulation._reader import Reader
 from rmqalloc.simulation._settings import configure
 from rmqalloc.simulation._timeline import Timeline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any
@@ -14,6 +15,7 @@ from rmqalloc.rebalance.offset_store import RemoteOffsetStore
 from rmqalloc.rebalance.queue_table import QueueTable
 from rmqalloc.remoting import Profile
 from rmqalloc.simulation._network import ClientRemoting, Network
+from rmqalloc.simulation._read_group import ReadGroup
 from rmqalloc.simulation._reader import Reader
 from rmqalloc.simulation._virtual_clock import Process
 from rmqalloc.simulation._watched_queues import WatchedRebalance
@@ -225,6 +227,19 @@ class Member:
     def connected(self, address: str) -> None:
         """Handle a new broker connection. Follow-up work is scheduled, not run inline."""
         self.process.call_later(0, lambda: self.consumer.client_factory.channel_active(address))
+
+
+@dataclass(eq=False)
+class SimulatedGroup(ReadGroup):
+    """A consumer group and its members.
+
+    Attributes
+    ----------
+    members : list of Member
+        Every process that ever joined; owners in the timeline are positions in it.
+    """
+
+    members: list[Member] = field(default_factory=list)
 
 
 def identity_of(client_id: str) -> ClientIdentity:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, TypeVar
+from typing import Protocol, TypeVar
 
 from rmqalloc.broker import Broker
 from rmqalloc.model import MessageQueue
@@ -18,10 +18,8 @@ from rmqalloc.remoting import (
     RemotingError,
     TopicRouteData,
 )
+from rmqalloc.simulation._reader import Reader
 from rmqalloc.simulation._virtual_clock import VirtualClock
-
-if TYPE_CHECKING:
-    from rmqalloc.simulation._member import Member
 
 TIMEOUT = 3_000
 OFFSET_TIMEOUT = 5_000
@@ -30,6 +28,20 @@ MAX_IDLE = 120_000
 """``serverChannelMaxIdleTimeSeconds`` of a broker, in milliseconds, unless it is configured otherwise."""
 
 Answer = TypeVar("Answer")
+
+
+class Host(Protocol):
+    """A client at its end of the network; one that is woken already does not need another notice."""
+
+    name: str
+    is_woken: bool
+    reader: Reader
+
+    def notified(self, consumer_group: str) -> None:
+        """Handle a notice that the members of a group changed."""
+
+    def connected(self, address: str) -> None:
+        """Handle a new broker connection."""
 
 
 class NetworkConnection:
@@ -45,7 +57,7 @@ class NetworkConnection:
 
     __slots__ = ("_network", "broker", "host", "is_open", "last_used")
 
-    def __init__(self, network: Network, host: Member, broker: Broker) -> None:
+    def __init__(self, network: Network, host: Host, broker: Broker) -> None:
         self._network = network
         self.host = host
         self.broker = broker
@@ -172,7 +184,7 @@ class ClientRemoting:
     are later; what is only sent takes effect when it arrives.
     """
 
-    def __init__(self, network: Network, host: Member) -> None:
+    def __init__(self, network: Network, host: Host) -> None:
         self.connections: dict[str, NetworkConnection] = {}
         self._network = network
         self._host = host

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._timeline import Timeline
 from rmqalloc.strategies import Strategy
 
-if TYPE_CHECKING:
-    from rmqalloc.simulation._member import Member
-
 
 @dataclass(eq=False)
-class SimulatedGroup:
-    """A consumer group and its members.
+class ReadGroup:
+    """A consumer group as its readers see it.
 
     Attributes
     ----------
@@ -37,8 +33,6 @@ class SimulatedGroup:
         Brokers divide the queues.
     readings : list of Reading
         Who read which queue from where, appended when a reading ends.
-    members : list of Member
-        Every process that ever joined; owners in the timeline are positions in it.
     """
 
     name: str
@@ -50,4 +44,3 @@ class SimulatedGroup:
     listener_time: int = 0
     server_assignment: bool = False
     readings: list[Reading] = field(default_factory=list)
-    members: list[Member] = field(default_factory=list)

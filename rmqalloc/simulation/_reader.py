@@ -11,7 +11,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import PopRequest, PullRequest, PushConsumer
 from rmqalloc.rebalance.process_queue import LOCK_MAX_LIVE
 from rmqalloc.simulation._messages import Flow, Reading
-from rmqalloc.simulation._read_group import SimulatedGroup
+from rmqalloc.simulation._read_group import ReadGroup
 from rmqalloc.simulation._timeline import OPEN
 from rmqalloc.simulation._virtual_clock import EPOCH, Process, VirtualClock
 from rmqalloc.simulation._watched_queues import WatchedQueue
@@ -55,7 +55,7 @@ class Reader:
     """
 
     def __init__(
-        self, number: int, group: SimulatedGroup, clock: VirtualClock, process: Process, lock_wait: int, random: Random
+        self, number: int, group: ReadGroup, clock: VirtualClock, process: Process, lock_wait: int, random: Random
     ) -> None:
         self.n_created = 0
         self._number = number

@@ -16,8 +16,8 @@ from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation._actions import perform
 from rmqalloc.simulation._cluster import Cluster
 from rmqalloc.simulation._events import Event
+from rmqalloc.simulation._member import SimulatedGroup
 from rmqalloc.simulation._messages import Flow, MessageCounts, Reading, count_messages
-from rmqalloc.simulation._read_group import SimulatedGroup
 from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation._script import Script, read_script
 from rmqalloc.simulation._script_parts import GroupPart

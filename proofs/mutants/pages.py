@@ -20,7 +20,7 @@ _MIXED = "rmqalloc/audit/_rules_mixed.py"
 _OUTPUTS = "rmqalloc/snapshot/files/mqadmin/_outputs.py"
 _SVG = "rmqalloc/simulation/_timeline_svg.py"
 _PICTURE = "rmqalloc/simulation/_timeline_text.py"
-_PALETTE = "rmqalloc/simulation/_client_styles.py"
+_PALETTE = "rmqalloc/simulation/_timeline_svg.py"
 _WORDS = "tests/report/test_report_words.py"
 _DRAWN = "tests/simulation/test_simulation_svg.py"
 

@@ -115,8 +115,8 @@ MUTANTS = [
     ),
     Mutant(
         "rmqalloc/simulation/_member.py",
-        '        """Die without anybody noticing: no power, no network."""\n        self.pulled()\n',
-        '        """Die without anybody noticing: no power, no network."""\n',
+        '        """Die without any broker noticing: no power, no network."""\n        self.pulled()\n',
+        '        """Die without any broker noticing: no power, no network."""\n',
         "a connection that is pulled over counts as idle since the last request",
         _OF_SETTINGS,
     ),
@@ -129,8 +129,8 @@ MUTANTS = [
     ),
     Mutant(
         _CLUSTER,
-        "topic_route=self._topic_route, request_modes=modes)",
-        "topic_route=self._topic_route)",
+        "topic_route=self._name_server.topic_route, request_modes=modes)",
+        "topic_route=self._name_server.topic_route)",
         "a broker forgets request modes when it restarts",
         _OF_SETTINGS,
     ),

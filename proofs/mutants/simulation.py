@@ -5,7 +5,7 @@ from mutants.mutant import Mutant
 _READER = "rmqalloc/simulation/_reader.py"
 _WATCHED = "rmqalloc/simulation/_watched_queues.py"
 _NETWORK = "rmqalloc/simulation/_network.py"
-_COMMITS = "rmqalloc/simulation/_commits.py"
+_COMMITS = "rmqalloc/simulation/_member.py"
 _TWIN = "tests/simulation/test_simulation_twin.py"
 
 MUTANTS = [

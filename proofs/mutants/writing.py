@@ -226,7 +226,7 @@ MUTANTS = [
     ),
     Mutant(
         _OFFSETS,
-        "if previous is not None and _is_good(previous):",
+        "if previous is not None and _good(previous) is not None:",
         "if previous is not None:",
         "a damaged file becomes the backup",
         "tests/rebalance/test_offset_store.py -k damaged_file_is_no_backup",

@@ -4,10 +4,10 @@
     `advise`: a snapshot in, advice for every group out.
 ``advice``
     The result: tables, lists for CONFIG, and a paragraph per group.
-``present``
+``owners_now``
     The owners now.
-``sizing``, ``rings``, ``config_lists``, ``empty_rooms``
-    Numbers of clients; virtual nodes; lists of queues; machine rooms without clients.
+``sizing``, ``rings``, ``churn``, ``config_lists``
+    Numbers of clients; virtual nodes; moves under other strategies; lists of queues.
 ``sentences``
     The figures in words.
 """

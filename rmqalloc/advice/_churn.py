@@ -8,7 +8,6 @@ client ids is replayed with ids that carry them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,10 +20,10 @@ from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import has_form, method_set
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct
-from rmqalloc.rollouts.planned_groups import PlannedGroups
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.restart import new_id
 from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, InapplicableError, Mask, Moment, Schedule, Step
+from rmqalloc.scenarios.client_changes import joining_names
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies.ordering import sort_client_ids
 
@@ -41,7 +40,7 @@ NOW, RESTART_STOP, RESTART_START, JOIN, GONE, BACK = "now", "stop", "start", "jo
 
 
 class WeighedStrategy(NamedTuple):
-    """A strategy to weigh: its number among the rules of the replay, 0 for the group's own."""
+    """A strategy to weigh; ``rule`` is its number among the rules of the replay, 0 for the group's own."""
 
     label: str
     rule: int
@@ -49,7 +48,7 @@ class WeighedStrategy(NamedTuple):
 
 
 def candidates() -> tuple[list[WeighedStrategy], list[Method]]:
-    """Strategies to weigh, and those among them that are not the group's own."""
+    """Return the strategies to weigh, and the methods of those that are not the group's own."""
     every, tried = [WeighedStrategy(NOW, 0)], list[Method]()
     for name, made in STRATEGIES.items():
         for params in made.weighed:
@@ -59,9 +58,9 @@ def candidates() -> tuple[list[WeighedStrategy], list[Method]]:
 
 
 def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
-    """Groups under several strategies, `CHURN_SCHEMA`, and the names of those that are too large to be replayed.
+    """Return groups under several strategies (`CHURN_SCHEMA`) and the names of groups too large to be replayed.
 
-    Groups with lists by client id or machine rooms are no question of size, and left out.
+    Groups with lists by client id or with machine rooms are left out.
     """
     planned = present.planned
     can = [not (one.is_listed or one.reads_rooms) for one in planned.rules.table]
@@ -76,24 +75,21 @@ def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
         )
     except InapplicableError:
         return CHURN_SCHEMA.empty_table(), [group.consumer_group for group in part.groups]
-    names = {group.consumer_group: _name(part, at) for at, group in enumerate(part.groups)}
+    units = np.searchsorted(part.group_of, np.arange(len(part.groups)))
+    labels = [part.rules.table[rule].get_name() for rule in part.rules.of_unit[units].tolist()]
+    names = {group.consumer_group: label for group, label in zip(part.groups, labels, strict=True)}
     table = pa.Table.from_pylist([*_rows(played.steps.to_pylist(), every, names)], CHURN_SCHEMA)
     return table, played.skipped["consumer_group"].to_pylist()
 
 
 def _to_have(group: GroupAtStart, every: Sequence[WeighedStrategy], rules: Sequence[Method]) -> list[WeighedStrategy]:
-    """Those that clients of all languages of a group have."""
+    """Return the strategies that clients of all languages of a group have."""
     dialects = {kind.dialect for kind in (*group.kinds, group.joining)}
     return [one for one in every if not one.rule or all(has_form(rules[one.rule - 1], each) for each in dialects)]
 
 
-def _name(planned: PlannedGroups, position: int) -> str:
-    unit = int(np.searchsorted(planned.group_of, position))
-    return str(planned.rules.table[planned.rules.of_unit[unit]].get_name())
-
-
 def lost_brokers(fleet: Fleet) -> list[Mask]:
-    """Variants of the queue lists: in the k-th, every list lacks one of its brokers."""
+    """Return variants of the queue lists: in the k-th, every list lacks one of its brokers."""
     lists = fleet.queue_lists
     n_routes = np.diff(lists.list_routes)
     rank = np.arange(int(lists.list_routes[-1])) - np.repeat(lists.list_routes[:-1], n_routes)
@@ -106,7 +102,7 @@ def _schedule(group: GroupAtStart, every: Sequence[WeighedStrategy]) -> Schedule
     n = len(ids)
     slotted = [f"10.0.{i // 250}.{i % 250}@slot-{i}" for i in range(n)]
     fresh = _back_with_new_addresses(ids)
-    joiner = next(name for number in count(1) if (name := f"what-if-{number:06d}") not in {*ids, *fresh})
+    joiner = next(joining_names({*ids, *fresh}))
     slotted_joiner = f"10.0.0.251@slot-{n}"
     everyone = sort_client_ids({*ids, *fresh, *slotted, joiner, slotted_joiner})
     place = {one: i for i, one in enumerate(everyone)}

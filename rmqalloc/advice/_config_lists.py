@@ -24,7 +24,7 @@ BALANCES = ("topic", "total")
 
 
 def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
-    """Owners whose loads differ by at most one, with the fewest queues moved.
+    """Return owners whose loads differ by at most one, with the fewest queues moved.
 
     The targets that are one larger go to the clients that own most. Queues above a client's target, and those that nobody
     owns, go to clients below theirs.
@@ -52,7 +52,7 @@ def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int
 
 
 def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigLists]:
-    """Lists of queues for the clients of every group."""
+    """Return the lists of queues for the clients of every group."""
     if balance not in BALANCES:
         raise ArgumentError(f"balance must be one of {', '.join(BALANCES)}, got {balance!r}")
     fleet = present.planned.fleet
@@ -72,7 +72,7 @@ def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigL
 
 
 def _left_out(made: Sequence[ConfigLists], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
-    """Topics of every group that have queues, or may have some, and are in none of its lists."""
+    """Yield for every group the topics that have queues, or may have some, and are in none of its lists."""
     groups, routes = {one.name: one for one in snapshot.groups}, {one.name: one for one in snapshot.topics}
     for one in made:
         wanted = [*groups[one.consumer_group].subscriptions, RETRY_PREFIX + one.consumer_group]
@@ -82,7 +82,7 @@ def _left_out(made: Sequence[ConfigLists], snapshot: Snapshot) -> Iterator[tuple
 
 
 def _balanced_parts(owners: NDArray[np.int32], sizes: Sequence[int], n_clients: int) -> NDArray[np.int32]:
-    """Every part balanced by itself; the larger loads go to clients that have had fewer queues so far."""
+    """Balance every part by itself; the larger loads go to clients that have had fewer queues so far."""
     parts, burden = [], np.zeros(n_clients, np.int64)
     for part in np.split(owners, np.cumsum(sizes)[:-1]):
         parts.append(balanced_owners(part, n_clients, burden))

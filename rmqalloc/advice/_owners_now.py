@@ -16,36 +16,31 @@ from rmqalloc.snapshot.snapshot import Group, Snapshot
 class Present:
     """Owners of all queues of the planned groups.
 
-    Attributes
-    ----------
-    planned : PlannedGroups
-    actual : ndarray of int32
-        Positions in the group's client ids, -1 for nobody: as reported, if all clients of a group report; else by strategy. A
-        queue that several report is the first one's.
-    is_actual : ndarray of bool, shape (n_groups,)
+    ``actual`` holds positions in the group's client ids, -1 for unowned: as reported if all clients of a group report, else by
+    strategy. A queue that several report is the first one's.
     """
 
     planned: PlannedGroups
     actual: NDArray[np.int32]
-    is_actual: NDArray[np.bool_]
+    is_actual: NDArray[np.bool_]  # by group
 
     def units_of(self, group: int) -> NDArray[np.int64]:
-        """Units of a group."""
+        """Return the units of a group."""
         first, stop = np.searchsorted(self.planned.group_of, [group, group + 1])
         return np.arange(first, stop)
 
     def cells_of(self, group: int) -> slice:
-        """The queues of a group in ``actual``."""
+        """Return the slice of a group's queues in ``actual``."""
         units, offsets = self.units_of(group), self.planned.fleet.queue_offsets
         return slice(int(offsets[units[0]]), int(offsets[units[-1] + 1]))
 
     def loads_of(self, group: int) -> NDArray[np.int64]:
-        """Queues of every client of a group by its strategy, over all topics."""
+        """Return the queues of every client of a group by its strategy, over all topics."""
         owners = self.planned.owners[self.cells_of(group)]
         return np.bincount(owners[owners >= 0], minlength=len(self.planned.groups[group].client_ids))
 
     def work_of(self, group: int) -> NDArray[np.int64]:
-        """Queues of every client of a group that give it work: written ones, of any topic but the retry topic."""
+        """Return the queues of every client that give it work: written ones, of any topic but the retry topic."""
         fleet, owners, units = self.planned.fleet, self.planned.owners[self.cells_of(group)], self.units_of(group)
         is_written = np.concatenate(
             [self.planned.written[start : start + n] for start, n in zip(
@@ -70,7 +65,7 @@ def present_of(snapshot: Snapshot, planned: PlannedGroups) -> Present:
 
 
 def _reported(present: Present, number: int, group: Group) -> list[int]:
-    """What the clients of a group report that they own, as owners of its queues."""
+    """Return the owners of a group's queues as its clients report them."""
     position = {client_id: i for i, client_id in enumerate(present.planned.groups[number].client_ids)}
     owner: dict[object, int] = {}
     for client in sorted(group.clients, key=lambda one: position[one.client_id]):

@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rmqalloc.advice._churn import churn_table
 from rmqalloc.advice._config_lists import lists_of
-from rmqalloc.advice._empty_rooms import rooms_table
 from rmqalloc.advice._owners_now import Present, present_of
 from rmqalloc.advice._rings import rings_table
 from rmqalloc.advice._sentences import advised_nodes, paragraph
 from rmqalloc.advice._sizing import counts_table
-from rmqalloc.advice.advice import GROUPS_SCHEMA, Advice
+from rmqalloc.advice.advice import GROUPS_SCHEMA, ROOMS_SCHEMA, Advice
+from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import MOST_CELLS
 from rmqalloc.snapshot.snapshot import Snapshot
@@ -29,7 +31,7 @@ from rmqalloc.text import named
 def advise(
     snapshot: Snapshot, groups: Sequence[str] = ("*",), topics: Sequence[str] = ("*",), balance: str = "topic"
 ) -> Advice:
-    """What could be better about the groups of a snapshot.
+    """Recommend client counts, virtual nodes and CONFIG lists for the groups of a snapshot.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ def advise(
     planned = planned_groups_of(snapshot, groups, topics)
     present = present_of(snapshot, planned)
     assignments = lists_of(present, balance, snapshot)
-    counts, rings, rooms = counts_table(present), rings_table(present), rooms_table(present)
+    counts, rings, rooms = counts_table(present), rings_table(present), _rooms_table(present)
     churn, unweighed = churn_table(present)
     by_group = [_by_group(table) for table in (counts, rings, rooms, churn)]
     rows = []
@@ -67,7 +69,7 @@ def advise(
             "config_moves": lists.moved,
         }
         rows.append(row | {"advice": paragraph(row, of_counts, of_rings, of_rooms, of_churn, lists)})
-    table = pa.table({name: [row[name] for row in rows] for name in GROUPS_SCHEMA.names}, GROUPS_SCHEMA)
+    table = pa.Table.from_pylist(rows, GROUPS_SCHEMA)
     untried = [group.consumer_group for group in planned.groups if group.consumer_group not in by_group[0]]
     more = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
     if unweighed:
@@ -86,7 +88,7 @@ def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:
 
 
 def _row(present: Present, position: int) -> dict[str, Any]:
-    """The figures of a group as it is."""
+    """Return the figures of a group as it is."""
     planned = present.planned
     group, units, loads = planned.groups[position], present.units_of(position), present.loads_of(position)
     n_queues = planned.fleet.n_queues[units]
@@ -106,3 +108,48 @@ def _row(present: Present, position: int) -> dict[str, Any]:
         "most_useful": int(n_queues.max()),
         "idle_ids": idle,
     }
+
+
+def _rooms_table(present: Present) -> pa.Table:
+    """Return the topics with queues in rooms without a client, of groups under MACHINE_ROOM_NEARBY: `ROOMS_SCHEMA`.
+
+    Such queues always fall to the first clients of the list.
+    """
+    planned = present.planned
+    fleet, rules = planned.fleet, planned.rules
+    rows = []
+    for unit in range(fleet.n_units):
+        if not rules.table[rules.of_unit[unit]].reads_rooms:
+            continue
+        group = planned.groups[planned.group_of[unit]]
+        lists, start = fleet.queue_lists, int(fleet.queue_starts[unit])
+        assert lists.route_room is not None
+        room = lists.route_room[lists.queue_route[start : start + int(fleet.n_queues[unit])]]
+        orphan = ~among(room, group.rooms)
+        if not orphan.any():
+            continue
+        owners = present.planned.owners[fleet.queue_offsets[unit] : fleet.queue_offsets[unit + 1]]
+        n_clients = len(group.client_ids)
+        loads, own = (np.bincount(some, minlength=n_clients) for some in (owners, owners[~orphan]))
+        pooled = _levelled(own, int(orphan.sum()))
+        rows.append(
+            {
+                "consumer_group": group.consumer_group,
+                "topic": fleet.topic(unit),
+                "machine_rooms": [fleet.rooms[one] for one in distinct(room[orphan]).tolist()],
+                "n_queues": int(orphan.sum()),
+                "min_load": int(loads.min()),
+                "max_load": int(loads.max()),
+                "pooled_min_load": int(pooled.min()),
+                "pooled_max_load": int(pooled.max()),
+            }
+        )
+    return pa.Table.from_pylist(rows, ROOMS_SCHEMA)
+
+
+def _levelled(loads: NDArray[np.int64], more: int) -> NDArray[np.int64]:
+    """Return the loads after more queues, each of which goes to the client with the fewest."""
+    found = np.sort(loads)
+    for _ in range(more):
+        found[found.argmin()] += 1
+    return found

@@ -20,7 +20,7 @@ VIRTUAL_NODES = (10, 40, 160, 640, 2560)
 
 
 def rings_table(present: Present) -> pa.Table:
-    """Groups on a ring under other numbers of virtual nodes: `RINGS_SCHEMA`."""
+    """Return a table of groups on a ring under other numbers of virtual nodes: `RINGS_SCHEMA`."""
     rows = []
     whole = present.planned
     for rule, units in whole.rules.by_strategy():
@@ -54,12 +54,12 @@ def _rows(planned: PlannedGroups, tried: list[int], more: list[Strategy]) -> lis
         row |= {"virtual_nodes": nodes, "is_now": not row["step"], "moved_from_now": row["moved"]}
         row["skew"] = row["max_load"] * row["n_clients"] / row["n_queues"]
         row["chance_skew"] = chance_skew(row["n_queues"], row["n_clients"])
-        rows.append({name: row[name] for name in RINGS_SCHEMA.names})
+        rows.append(row)
     return rows
 
 
 def chance_skew(n_queues: int, n_clients: int) -> float:
-    """Expected greatest load over the mean if every queue falls to each client with equal probability.
+    """Return the expected greatest load over the mean if every queue falls to each client with equal probability.
 
     This is the limit of a ring with many virtual nodes. Loads are taken as independent and binomial.
 

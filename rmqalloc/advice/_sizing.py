@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
+from itertools import islice
 from math import gcd, log
 from typing import Any
 
@@ -14,6 +14,7 @@ from rmqalloc.advice._owners_now import Present
 from rmqalloc.advice.advice import COUNTS_SCHEMA
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, InapplicableError, Moment, Schedule, Step
+from rmqalloc.scenarios.client_changes import joining_names
 from rmqalloc.strategies.ordering import sort_client_ids
 
 MOST_COUNTS = 12
@@ -24,7 +25,7 @@ _NOW, _FROM_NOW, _TO_FIRST, _FROM_ABOVE = "now", "from now", "to the first", "fr
 
 
 def counts_table(present: Present) -> pa.Table:
-    """Groups with other numbers of clients: `COUNTS_SCHEMA`."""
+    """Return a table of groups with other numbers of clients: `COUNTS_SCHEMA`."""
     n_queues = {
         group.consumer_group: present.planned.fleet.n_queues[present.units_of(position)].tolist()
         for position, group in enumerate(present.planned.groups)
@@ -52,12 +53,11 @@ def counts_table(present: Present) -> pa.Table:
             }
         elif row["action"] == _FROM_ABOVE:
             rows[name, n_clients]["moved_from_row_above"] = row["moved"]
-    columns = {name: [row[name] for row in rows.values()] for name in COUNTS_SCHEMA.names}
-    return pa.table(columns, COUNTS_SCHEMA)
+    return pa.Table.from_pylist([*rows.values()], COUNTS_SCHEMA)
 
 
 def worthwhile(n_queues: Sequence[int], n_clients: int) -> list[int]:
-    """Numbers of clients to try, ascending: the present one, its neighbours, and those that split all topics evenly.
+    """Return the numbers of clients to try, ascending: the present one, its neighbours, and those that split topics evenly.
 
     Examples
     --------
@@ -65,22 +65,17 @@ def worthwhile(n_queues: Sequence[int], n_clients: int) -> list[int]:
     [1, 2, 4, 5, 6, 12]
     """
     even = gcd(*n_queues)
-    found = {n_clients, max(1, n_clients - 1), n_clients + 1, max(n_queues)} | _divisors(even)
+    divisors = {k for low in range(1, int(even**0.5) + 1) if even % low == 0 for k in (low, even // low)}
+    found = {n_clients, max(1, n_clients - 1), n_clients + 1, max(n_queues)} | divisors
     found = {one for one in found if one <= max(*n_queues, n_clients)}
     nearest = sorted(found, key=lambda one: (abs(log(one / n_clients)), one))[:MOST_COUNTS]
     return sorted({*nearest, n_clients})
 
 
-def _divisors(n: int) -> set[int]:
-    return {k for low in range(1, int(n**0.5) + 1) if n % low == 0 for k in (low, n // low)}
-
-
 def _schedule(group: GroupAtStart, counts: list[int]) -> Schedule:
-    """From now to each number and back, and then from each to the next."""
+    """Return the steps from now to each number and back, and then from each number to the next."""
     n_now = len(group.client_ids)
-    taken = set(group.client_ids)
-    names = (name for number in count(1) if (name := f"what-if-{number:06d}") not in taken)
-    in_turn = [*group.client_ids, *(next(names) for _ in range(max(counts) - n_now))]
+    in_turn = [*group.client_ids, *islice(joining_names({*group.client_ids}), max(0, max(counts) - n_now))]
     everyone = sort_client_ids(in_turn)
     position = {client_id: i for i, client_id in enumerate(everyone)}
     rooms = [-1] * len(everyone)

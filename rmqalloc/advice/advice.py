@@ -9,103 +9,45 @@ import pyarrow as pa
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
+from rmqalloc.results.schemas import schema_of
 from rmqalloc.text import named
 
-GROUPS_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("strategy", pa.string()),
-        ("n_topics", pa.int64()),
-        ("n_queues", pa.int64()),
-        ("n_clients", pa.int64()),
-        ("idle", pa.int64()),
-        ("unowned", pa.int64()),
-        ("min_load", pa.int64()),
-        ("max_load", pa.int64()),
-        ("skew", pa.float64()),
-        ("most_useful", pa.int64()),
-        ("even_counts", pa.list_(pa.int64())),
-        ("virtual_nodes", pa.int64()),
-        ("config_moves", pa.int64()),
-        ("idle_ids", pa.list_(pa.string())),
-        ("advice", pa.string()),
-    ]
-)
+_SHARE, _NUMBERS, _TEXTS = pa.float64(), pa.list_(pa.int64()), pa.list_(pa.string())
+
+GROUPS_SCHEMA = schema_of(
+    "consumer_group strategy n_topics n_queues n_clients idle unowned min_load max_load skew most_useful even_counts "
+    "virtual_nodes config_moves idle_ids advice",
+    skew=_SHARE, even_counts=_NUMBERS, idle_ids=_TEXTS, advice=pa.string(),
+)  # fmt: skip
 """Columns of `Advice.groups`."""
 
-COUNTS_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("n_clients", pa.int64()),
-        ("is_now", pa.bool_()),
-        ("is_even", pa.bool_()),
-        ("idle", pa.int64()),
-        ("min_load", pa.int64()),
-        ("max_load", pa.int64()),
-        ("skew", pa.float64()),
-        ("moved_from_row_above", pa.int64()),
-        ("moved_from_now", pa.int64()),
-    ]
+COUNTS_SCHEMA = schema_of(
+    "consumer_group n_clients is_now is_even idle min_load max_load skew moved_from_row_above moved_from_now",
+    skew=_SHARE,
 )
 """Columns of `Advice.counts`."""
 
-RINGS_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("virtual_nodes", pa.int64()),
-        ("is_now", pa.bool_()),
-        ("idle", pa.int64()),
-        ("min_load", pa.int64()),
-        ("max_load", pa.int64()),
-        ("skew", pa.float64()),
-        ("chance_skew", pa.float64()),
-        ("moved_from_now", pa.int64()),
-    ]
-)
+RINGS_SCHEMA = schema_of(
+    "consumer_group virtual_nodes is_now idle min_load max_load skew chance_skew moved_from_now",
+    skew=_SHARE, chance_skew=_SHARE,
+)  # fmt: skip
 """Columns of `Advice.rings`."""
 
-CHURN_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("strategy", pa.string()),
-        ("is_now", pa.bool_()),
-        ("needs_slots", pa.bool_()),
-        ("idle", pa.int64()),
-        ("min_load", pa.int64()),
-        ("max_load", pa.int64()),
-        ("restart_per_queue", pa.float64()),
-        ("is_sampled", pa.bool_()),
-        ("leave", pa.float64()),
-        ("join", pa.int64()),
-        ("broker_lost", pa.float64()),
-        ("year", pa.int64()),
-    ]
-)
+CHURN_SCHEMA = schema_of(
+    "consumer_group strategy is_now needs_slots idle min_load max_load restart_per_queue is_sampled leave join broker_lost "
+    "year",
+    needs_slots=pa.bool_(), restart_per_queue=_SHARE, leave=_SHARE, broker_lost=_SHARE,
+)  # fmt: skip
 """Columns of `Advice.churn`."""
 
-ROOMS_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("topic", pa.string()),
-        ("machine_rooms", pa.list_(pa.string())),
-        ("n_queues", pa.int64()),
-        ("min_load", pa.int64()),
-        ("max_load", pa.int64()),
-        ("pooled_min_load", pa.int64()),
-        ("pooled_max_load", pa.int64()),
-    ]
+ROOMS_SCHEMA = schema_of(
+    "consumer_group topic machine_rooms n_queues min_load max_load pooled_min_load pooled_max_load",
+    machine_rooms=_TEXTS,
 )
 """Columns of `Advice.rooms`."""
 
-LISTS_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("client_id", pa.string()),
-        ("topic", pa.string()),
-        ("broker_name", pa.string()),
-        ("queue_id", pa.int32()),
-        ("client_id_now", pa.string()),
-    ]
+LISTS_SCHEMA = schema_of(
+    "consumer_group client_id topic broker_name queue_id client_id_now", queue_id=pa.int32(), client_id_now=pa.string()
 )
 """Columns of `Advice.lists`."""
 
@@ -136,11 +78,11 @@ class ConfigLists(NamedTuple):
 
     @property
     def moved(self) -> int:
-        """Queues that another client has than now."""
+        """Return the number of queues that change their client."""
         return sum(one != other for one, other in zip(self.owners, self.owners_now, strict=True))
 
     def of_clients(self) -> dict[str, list[MessageQueue]]:
-        """The list of each client."""
+        """Return the list of each client."""
         found: dict[str, list[MessageQueue]] = {client_id: [] for client_id in self.client_ids}
         for queue, owner in zip(self.queues, self.owners, strict=True):
             found[self.client_ids[owner]].append(queue)
@@ -149,7 +91,7 @@ class ConfigLists(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Advice(TableResult):
-    """What could be better about the groups of a snapshot.
+    """Recommendations for the groups of a snapshot.
 
     Attributes
     ----------
@@ -192,19 +134,17 @@ class Advice(TableResult):
 
     @property
     def lists(self) -> pa.Table:
-        """`assignments` as a table, a row for each queue: `LISTS_SCHEMA`."""
-        columns: dict[str, list[Any]] = {name: [] for name in LISTS_SCHEMA.names}
-        for one in self.assignments:
-            for queue, owner, owner_now in zip(one.queues, one.owners, one.owners_now, strict=True):
-                now = one.client_ids[owner_now] if owner_now >= 0 else None
-                row = (one.consumer_group, one.client_ids[owner], *queue, now)
-                for column, value in zip(columns.values(), row, strict=True):
-                    column.append(value)
-        return pa.table(columns, LISTS_SCHEMA)
+        """Return `assignments` as a table, a row for each queue: `LISTS_SCHEMA`."""
+        rows = [
+            (one.consumer_group, one.client_ids[owner], *queue, one.client_ids[now] if now >= 0 else None)
+            for one in self.assignments
+            for queue, owner, now in zip(one.queues, one.owners, one.owners_now, strict=True)
+        ]
+        return pa.Table.from_pylist([dict(zip(LISTS_SCHEMA.names, row, strict=True)) for row in rows], LISTS_SCHEMA)
 
     @property
     def left_out(self) -> str | None:
-        """A sentence on topics that the lists lack, None if they lack none."""
+        """Return a sentence on topics that the lists lack, None if they lack none."""
         missing = [f"{topic} of {one.consumer_group}" for one in self.assignments for topic in one.left_out]
         if not missing:
             return None
@@ -212,7 +152,7 @@ class Advice(TableResult):
 
 
 def config_document(advice: Advice) -> dict[str, Any]:
-    """The lists as plain data: for every group and client what ``AllocateMessageQueueByConfig`` is to be set to.
+    """Return the lists as plain data: for every group and client what ``AllocateMessageQueueByConfig`` is to be set to.
 
     Examples
     --------

@@ -128,9 +128,10 @@ class Broker:
         self.locks = RebalanceLockManager(clock, lock_max_live_time)
         self.request_modes = request_modes or RequestModes()
         routes = BrokerRouteViews(clock, topic_route or _no_route)
-        self.assignment = self._divider(routes, server_load_balancer_enable)
-        self._profile = profile
-        self.auto_create_subscription_group = auto_create_subscription_group
+        self.assignment = QueryAssignment(
+            name, self.request_modes, routes, self.consumers.consumer_ids, server_load_balancer_enable
+        )
+        self._profile, self.auto_create_subscription_group = profile, auto_create_subscription_group
         self._reject_pull_consumers = reject_pull_consumers and profile.rejects_pull_consumers
         self._replicas, self._unlock_elsewhere = replicas, unlock_elsewhere
         self._fingerprints: dict[str, int] = {}
@@ -165,7 +166,7 @@ class Broker:
         return HeartbeatReply(True, changed) if self._profile.heartbeat_v2 else None
 
     def unregister_client(self, channel: Channel, client_id: str, consumer_group: str) -> None:
-        """A client leaves a group (code 35), which this may configure, as a heartbeat does."""
+        """Let a client leave a group (code 35), which this may configure, as a heartbeat does."""
         group = self._subscription_group(consumer_group) or SubscriptionGroup()
         self.consumers.unregister(channel, client_id, consumer_group, group.notify_consumer_ids_changed_enable)
 
@@ -225,9 +226,6 @@ class Broker:
                 code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
                 raise ResponseError(code, f"consumer group {consumer_group} is not configured")
         self.request_modes.set(topic, consumer_group, mode)
-
-    def _divider(self, routes: BrokerRouteViews, is_on: bool) -> QueryAssignment:
-        return QueryAssignment(self.name, self.request_modes, routes, self.consumers.consumer_ids, is_on)
 
     def _check_server_assignment(self) -> None:
         if not self._profile.server_assignment:

@@ -19,19 +19,19 @@ class MessageStore(Protocol):
     """What is known of the messages themselves."""
 
     def max_offset(self, queue: MessageQueue) -> int:
-        """Offset after the last message."""
+        """Return the offset after the last message."""
 
     def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
-        """Offset of the first message stored at ``timestamp`` (ms) or later."""
+        """Return the offset of the first message stored at ``timestamp`` (ms) or later."""
 
 
 class EmptyStore:
     """A store without a single message."""
 
     def max_offset(self, queue: MessageQueue) -> int:
-        """Zero."""
+        """Return zero."""
         return 0
 
     def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
-        """Zero."""
+        """Return zero."""
         return 0

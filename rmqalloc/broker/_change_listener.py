@@ -104,7 +104,7 @@ class ConsumerIdsChangeNotifier:
             self._collected[consumer_group] = channels
 
     def _tell_now(self, consumer_group: str, channels: Collection[Channel]) -> None:
-        """A newer list that comes in between covers the rest, where the release lets it interrupt."""
+        """Notify at once; a newer list that comes in between covers the rest, where the release lets it interrupt."""
         if self.tell_together is not None:
             self.tell_together(channels, consumer_group)
             return

@@ -72,7 +72,7 @@ class ConsumerManager:
         clock.call_later(CHANNEL_SCAN, self._scan_again)
 
     def client(self, client_id: str) -> ClientChannelInfo:
-        """Who speaks now; one for all groups of a heartbeat, see `register`."""
+        """Return who speaks now; one for all groups of a heartbeat, see `register`."""
         return ClientChannelInfo(client_id, self._clock.now())
 
     def register(
@@ -125,7 +125,7 @@ class ConsumerManager:
         return is_new
 
     def unregister(self, channel: Channel, client_id: str, consumer_group: str, notify: bool = True) -> None:
-        """A client leaves a group; the group is notified even if the channel was not in it.
+        """Let a client leave a group, which is notified even if the channel was not in it.
 
         Listeners hear who says that it leaves, which need not be whom the channel was known as.
         """
@@ -133,15 +133,14 @@ class ConsumerManager:
         if group is None:
             return
         if group.remove_channel(channel) is not None:
-            topics = group.subscriptions.keys()
             client = self.client(client_id)
-            self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
+            self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client)
         self._forget_if_empty(group)
         if notify:
             self._tell_change(group)
 
     def channel_closed(self, channel: Channel) -> None:
-        """A channel was closed, failed or was idle: it leaves its groups, which are notified whatever their own flag says."""
+        """Let a channel that was closed, failed or was idle leave its groups; they are notified whatever their flag says."""
         self._closed_by_scan.discard(channel)
         groups = list(self._entered.pop(channel, ())) if self.fast_channel_events else list(self.groups)
         for name in groups:
@@ -149,8 +148,7 @@ class ConsumerManager:
             client = None if group is None else group.remove_channel(channel)
             if group is None or client is None:
                 continue
-            topics = group.subscriptions.keys()
-            self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
+            self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client)
             self._forget_if_empty(group)
             if self.fast_channel_events:
                 self._tell(ConsumerGroupEvent.CHANGE, name, list(group.channels))
@@ -172,8 +170,7 @@ class ConsumerManager:
             ]
             for channel, client in expired:
                 log.warning("no heartbeat of %r in %s for too long", client.client_id, name)
-                topics = group.subscriptions.keys()
-                self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
+                self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client)
                 group.remove_channel(channel)
                 channel.close()
                 if self.fast_channel_events:
@@ -183,7 +180,7 @@ class ConsumerManager:
                 del self.groups[name]
 
     def consumer_ids(self, consumer_group: str) -> list[str]:
-        """Client ids of a group, one per channel (code 38).
+        """Return the client ids of a group, one per channel (code 38).
 
         Raises
         ------
@@ -196,7 +193,7 @@ class ConsumerManager:
         return group.client_ids()
 
     def _group(self, data: ConsumerData) -> ConsumerGroupInfo:
-        """The group of a heartbeat, which makes it known."""
+        """Return the group of a heartbeat, made known by it."""
         group = self.groups.get(data.consumer_group)
         if group is None:
             group = self.groups[data.consumer_group] = ConsumerGroupInfo(data)
@@ -219,7 +216,7 @@ class ConsumerManager:
                     self.topic_groups.pop(topic, None)
 
     def _tell_change(self, group: ConsumerGroupInfo) -> None:
-        """CHANGE, which broadcasting groups are spared since 5.3.1: their clients divide nothing."""
+        """Send CHANGE, which broadcasting groups are spared since 5.3.1: their clients divide nothing."""
         if group.message_model is not MessageModel.BROADCASTING or not self._profile.broadcasting_is_not_told:
             self._tell(ConsumerGroupEvent.CHANGE, group.consumer_group, list(group.channels))
 
@@ -229,10 +226,12 @@ class ConsumerManager:
         group: ConsumerGroupInfo,
         channel: Channel,
         client: ClientChannelInfo,
-        topics: Iterable[str],
+        topics: Iterable[str] | None = None,
     ) -> None:
+        """Tell listeners of a client, with the topics given or those of the group."""
         if self._profile.client_events:
-            self._tell(event, group.consumer_group, channel, client, frozenset(topics))
+            known = group.subscriptions if topics is None else topics
+            self._tell(event, group.consumer_group, channel, client, frozenset(known))
 
     def _tell(self, event: ConsumerGroupEvent, consumer_group: str, *arguments: Any) -> None:
         for listener in self._listeners:

@@ -104,7 +104,7 @@ class ConsumerGroupInfo:
         return self.channels.pop(channel, None)
 
     def client_ids(self) -> list[str]:
-        """One id per channel: a client with two live connections is listed twice.
+        """Return one id per channel: a client with two live connections is listed twice.
 
         The same list is answered until a channel comes or goes, so that it can be known by identity; it is not to be changed.
         """

@@ -58,7 +58,7 @@ class RebalanceLockManager:
         return True
 
     def try_lock_batch(self, consumer_group: str, queues: Iterable[MessageQueue], client_id: str) -> set[MessageQueue]:
-        """Those of the queues that ``client_id`` holds afterwards."""
+        """Return those of the queues that ``client_id`` holds afterwards."""
         return {queue for queue in queues if self.try_lock(consumer_group, queue, client_id)}
 
     def unlock_batch(self, consumer_group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
@@ -72,7 +72,7 @@ class RebalanceLockManager:
                 log.warning("%s: %r unlocks %s, which it does not hold", consumer_group, client_id, queue)
 
     def is_lock_all_expired(self, consumer_group: str) -> bool:
-        """Whether no lock of the group is in force."""
+        """Return True if no lock of the group is in force."""
         now = self._clock.now()
         return all(self._is_expired(lock, now) for lock in self._locks.get(consumer_group, {}).values())
 
@@ -83,7 +83,7 @@ class RebalanceLockManager:
 def locked_by_quorum(
     locked_here: set[MessageQueue], locked_elsewhere: Iterable[set[MessageQueue]], n_replicas: int
 ) -> set[MessageQueue]:
-    """Queues that enough replicas have locked, for brokers in strict mode (``lockInStrictMode``).
+    """Return the queues that enough replicas have locked, for brokers in strict mode (``lockInStrictMode``).
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class ConsumerOffsetManager:
         self._offsets.setdefault(consumer_group, {}).update(offsets)
 
     def query_offset(self, consumer_group: str, queue: MessageQueue) -> int:
-        """The offset kept (code 14).
+        """Return the offset kept (code 14).
 
         Raises
         ------

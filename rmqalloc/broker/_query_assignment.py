@@ -73,7 +73,7 @@ class RequestModes:
         self._stored[topic, consumer_group] = mode
 
     def get(self, topic: str, consumer_group: str) -> RequestMode:
-        """The mode kept, or the default."""
+        """Return the mode kept, or the default."""
         default = RequestMode() if topic.startswith(RETRY_PREFIX) else self._default
         return self._stored.get((topic, consumer_group), default)
 
@@ -103,7 +103,7 @@ class BrokerRouteViews:
         clock.call_later(FIRST_ROUTES, self._refresh)
 
     def queues(self, topic: str) -> frozenset[MessageQueue] | None:
-        """Queues a consumer may read, None if the topic has no route."""
+        """Return the queues a consumer may read, None if the topic has no route."""
         if not self._views.get(topic):
             self._fetch(topic)
         return self._views.get(topic)
@@ -163,7 +163,7 @@ class QueryAssignment:
     def query(
         self, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
     ) -> list[QueueAssignment] | None:
-        """Queues of one client and how to read them.
+        """Return the queues of one client and how to read them.
 
         Returns
         -------
@@ -171,34 +171,18 @@ class QueryAssignment:
             Each queue once. Empty: the client has none. None: it keeps what it has, for the broker knows no route or no group,
             has no such strategy, or the strategy fails.
         """
-        mode = self._modes.get(topic, consumer_group)
-        queues = self._queues_of(topic, consumer_group, client_id, strategy_name, model, mode)
+        mode, divides = self._modes.get(topic, consumer_group), model is not MessageModel.BROADCASTING
+        is_light = divides and topic.startswith(LMQ_PREFIX)
+        queues = frozenset([MessageQueue(topic, self._broker_name, 0)]) if is_light else self._routes.queues(topic)
         if queues is None:
             return None
+        if divides and self.server_load_balancer_enable:
+            try:
+                queues = self._divided(queues, consumer_group, client_id, strategy_name, mode)
+            except Error as error:
+                log.warning("no assignment of %s for %r in %s: %s", topic, client_id, consumer_group, error)
+                return None
         return [QueueAssignment(queue, mode.mode) for queue in sort_queues(queues)]
-
-    def _queues_of(
-        self,
-        topic: str,
-        consumer_group: str,
-        client_id: str,
-        strategy_name: str,
-        model: MessageModel,
-        mode: RequestMode,
-    ) -> frozenset[MessageQueue] | None:
-        if model is MessageModel.BROADCASTING:
-            return self._routes.queues(topic)
-        if topic.startswith(LMQ_PREFIX):
-            queues: frozenset[MessageQueue] | None = frozenset([MessageQueue(topic, self._broker_name, 0)])
-        else:
-            queues = self._routes.queues(topic)
-        if queues is None or not self.server_load_balancer_enable:
-            return queues
-        try:
-            return self._divided(queues, consumer_group, client_id, strategy_name, mode)
-        except Error as error:
-            log.warning("no assignment of %s for %r in %s: %s", topic, client_id, consumer_group, error)
-            return None
 
     def _divided(
         self,

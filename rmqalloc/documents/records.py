@@ -7,6 +7,7 @@ column before it.
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
@@ -296,6 +297,11 @@ def list_of(cls: type[Checked]) -> ListOf:
 def described(cls: type[Checked]) -> dict[str, Any]:
     """Return JSON Schema of data with fields of its own; its description is the first line of the docstring."""
     return {**cls.schema(), "description": (cls.__doc__ or "").partition("\n")[0].replace("`", "")}
+
+
+def by_name(*kinds: type[Checked]) -> dict[str, type[Checked]]:
+    """Return kinds of records by the names that documents give them: those of the classes in snake case."""
+    return {re.sub("(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in kinds}
 
 
 def document_schema(title: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class SelfCheck(NamedTuple):
     Attributes
     ----------
     broken : list of Broken
-        CheckedRows that break rules; empty unless rmqalloc has a defect.
+        Rows that break rules; empty unless rmqalloc has a defect.
     n_rules, n_rows : int
         How many rules were held to, and the rows of all tables.
     """
@@ -36,7 +36,7 @@ class SelfCheck(NamedTuple):
 
 
 def broken_invariants(result: Any, plan: Plan | None = None, informed_by: str = "notice") -> list[Broken]:
-    """CheckedRows of a result that contradict others; none unless rmqalloc has a defect.
+    """Return the rows of a result that contradict others; none unless rmqalloc has a defect.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def broken_invariants(result: Any, plan: Plan | None = None, informed_by: str = 
 
 
 def checked(result: Any, plan: Plan | None = None, informed_by: str = "notice") -> SelfCheck:
-    """The same, with how much was checked."""
+    """Return the same, with how much was checked."""
     ledger = Ledger()
     if isinstance(result, Plan):
         _plan(result, ledger, informed_by)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.invariants._ledger import CheckedRows, Ledger, Mask
-from rmqalloc.invariants._places import Names
+from rmqalloc.invariants._places import Names, extremes
+from rmqalloc.invariants._unit_rules import idle_rules
 from rmqalloc.plans import Comparison
 
 _KEYS = ("consumer_group", "strategy")
@@ -16,7 +16,7 @@ _DEPARTURES = ("departure_mean", "departure_worst", "departure_worst_client", "d
 
 
 def comparison_rules(found: Comparison, ledger: Ledger) -> None:
-    """Rules of a comparison."""
+    """Check a comparison."""
     rows = ledger.rows("comparison", found.table, _KEYS)
     rows.distinct()
     rows.not_negative(_COUNTS)
@@ -31,13 +31,11 @@ def comparison_rules(found: Comparison, ledger: Ledger) -> None:
 def _loads(rows: CheckedRows) -> None:
     n, queues = rows["n_clients"], rows["n_queues"]
     rows.same("skew is max_load over the mean", rows["skew"] * queues, (rows["max_load"] * n).astype(float))
-    rows.at_most("min_load is at most max_load", "min_load", "max_load")
+    idle_rules(rows)
     rows.at_most("idle clients are clients", "idle", "n_clients")
     for name in ("unowned", "moved", "least_moves", "cross_room"):
         rows.at_most(f"{name} are queues", name, "n_queues")
     rows.at_most("cross_room queues have an owner", "cross_room", queues - rows["unowned"])
-    some = (rows["idle"] > 0) == ((rows["min_load"] == 0) & (n > 0))
-    rows.keep("a client is idle where min_load is 0", some, rows["idle"], rows["min_load"])
     rows.at_most("loads hold all owned queues", queues - rows["unowned"], rows["max_load"] * n)
 
 
@@ -45,8 +43,7 @@ def _departures(rows: CheckedRows, known: Mask) -> None:
     rows.not_negative([name for name in _DEPARTURES if name != "departure_worst_client"])
     one = rows.known("departure_mean")
     for name in _DEPARTURES[1:]:
-        there = pc.is_valid(rows.table[name]).to_numpy()
-        rows.keep(f"{name} is null where departure_mean is", there == one)
+        rows.keep(f"{name} is null where departure_mean is", rows.known(name) == one)
     rows.keep("nothing leaves a group without figures", known | ~one)
     worst = rows["departure_worst"].astype(float)
     rows.at_most("departure_mean is at most departure_worst", "departure_mean", worst)
@@ -57,7 +54,7 @@ def _departures(rows: CheckedRows, known: Mask) -> None:
 
 
 def _of_group(rows: CheckedRows, found: Comparison) -> None:
-    """Strategies change neither queues nor clients."""
+    """Check that strategies change neither queues nor clients."""
     groups = Names(rows.table["consumer_group"])
     of = groups.of(rows.table["consumer_group"])
     refused = Names(pa.array([name for name, _ in found.refused], pa.string()))
@@ -65,7 +62,5 @@ def _of_group(rows: CheckedRows, found: Comparison) -> None:
     pairs = {(row["consumer_group"], row["strategy"]) for row in rows.table.select(list(_KEYS)).to_pylist()}
     rows.keep("what is refused has a row", np.full(rows.n, pairs >= {*found.refused}))
     for name in ("n_queues", "n_clients"):
-        most, least = np.zeros(len(groups), np.int64), np.full(len(groups), np.iinfo(np.int64).max)
-        np.maximum.at(most, of[all_there], rows[name][all_there])
-        np.minimum.at(least, of[all_there], rows[name][all_there])
+        least, most = extremes(np.where(all_there, of, -1), rows[name], len(groups))
         rows.same(f"{name} are the same under every strategy", least[of], most[of], all_there)

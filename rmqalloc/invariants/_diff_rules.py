@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 
 from rmqalloc.diffs import Diff
 from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger
-from rmqalloc.invariants._places import Names, Places, QueueReaders, client_names, joined, readers_of
-from rmqalloc.invariants._queue_rules import changed, flow_rules, word
+from rmqalloc.invariants._places import Names, Places, client_names, joined, readers_of
+from rmqalloc.invariants._queue_rules import change_rules, flow_rules, word
 from rmqalloc.plans import Plan
 
 _STATUSES = ("same", "differs", "appeared", "vanished", "not_seen_before", "not_seen_after", "not_compared",
@@ -17,11 +17,11 @@ _STATUSES = ("same", "differs", "appeared", "vanished", "not_seen_before", "not_
 _OF_QUEUES = ("queues_before", "queues_after", "moved", "new", "gone", "unowned_before", "unowned_after",
               "double_owned_before", "double_owned_after", "repaired")  # fmt: skip
 _CHANGES = ("moved", "new", "gone", "unowned", "double_owned", "repaired")
-_NOT_EXPLAINED = "not_explained"
+_CLIENT_STATUSES = ("joined", "left", "stays", "not_seen_before", "not_seen_after")
 
 
 def diff_rules(found: Diff, ledger: Ledger, plan: Plan | None = None) -> None:
-    """Rules of a difference, and of the plan that it compares, if it is given."""
+    """Check a difference, and the plan that it compares, if it is given."""
     groups = ledger.rows("groups", found.groups, ("consumer_group",))
     queues = ledger.rows("queues", found.queues, ("consumer_group", "topic", "broker_name", "queue_id"))
     names = Names(groups.table["consumer_group"])
@@ -36,7 +36,7 @@ def diff_rules(found: Diff, ledger: Ledger, plan: Plan | None = None) -> None:
     _queues(queues, groups, of)
     _clients(found, ledger, groups, queues, names)
     _changes(found, ledger, groups, names, at)
-    _causes(found, ledger, groups, queues, names)
+    _causes(found, ledger, groups, queues, names, at)
     if found.of_plan:
         _planned(found, ledger, queues, names, plan)
     else:
@@ -44,8 +44,8 @@ def diff_rules(found: Diff, ledger: Ledger, plan: Plan | None = None) -> None:
 
 
 def _groups(groups: CheckedRows, queues: CheckedRows, of: Keys, at: Places) -> None:
-    """Counts of every group are those of its queues that differ."""
-    groups.keep("status is one of eight words", pc.is_in(groups.table["status"], pa.array(_STATUSES)).to_numpy())
+    """Check that the counts of every group are those of its queues that differ."""
+    groups.keep("status is one of eight words", word(groups, "status", *_STATUSES))
     known = groups.known("moved")
     for name in _OF_QUEUES:
         groups.keep(f"{name} is null where owners are not compared", groups.known(name) == known)
@@ -76,11 +76,11 @@ def _groups(groups: CheckedRows, queues: CheckedRows, of: Keys, at: Places) -> N
 
 
 def _queues(queues: CheckedRows, groups: CheckedRows, of: Keys) -> None:
-    """What became of every queue follows from its owners."""
+    """Check that the change of every queue follows from its owners."""
     known = np.append(groups.known("moved"), False)[of]
     queues.keep("owners of its group are compared", known)
     is_ = {one: word(queues, "change", one) for one in _CHANGES}
-    queues.keep("change is one of six words", np.logical_or.reduce(list(is_.values())))
+    queues.keep("change is one of six words", word(queues, "change", *_CHANGES))
     had, has = (queues.known(f"owner_{when}") + queues.sized(f"others_{when}") for when in ("before", "after"))
     queues.keep("a new queue had no owner", ~is_["new"] | (had == 0))
     queues.keep("a queue that is gone has no owner", ~is_["gone"] | (has == 0))
@@ -96,16 +96,13 @@ def _queues(queues: CheckedRows, groups: CheckedRows, of: Keys) -> None:
 
 
 def _clients(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRows, names: Names) -> None:
-    """Every client gains and loses what queues do."""
+    """Check that every client gains and loses what queues do."""
     clients = ledger.rows("clients", found.clients, ("consumer_group", "client_id"))
     clients.distinct()
     flow_rules(clients)
     clients.not_negative(("before", "after", "gained", "lost"))
-    joined_, left = word(clients, "status", "joined"), word(clients, "status", "left")
-    other = word(clients, "status", "stays") | word(clients, "status", "not_seen_before")
-    other |= word(clients, "status", "not_seen_after")
-    clients.keep("status is one of five words", joined_ | left | other)
-    ids = client_names([found.clients], found.queues)
+    clients.keep("status is one of five words", word(clients, "status", *_CLIENT_STATUSES))
+    ids = client_names(found.clients, found.queues)
     size = max(len(ids), 1)
     of = names.of(found.clients["consumer_group"])
     clients.keep("its group has a row", of >= 0)
@@ -113,27 +110,17 @@ def _clients(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRo
     clients.keep("figures are null where owners are not compared", clients.known("before") == compared)
     at = Places(joined((of, 1), (ids.of(found.clients["client_id"]), size)))
     group = names.of(found.queues["consumer_group"])
-
-    def flow(readers: QueueReaders) -> Keys:
-        rows = at.of(group[readers.rows] * size + readers.clients)
-        ok = np.ones(queues.n, bool)
-        ok[readers.rows[rows < 0]] = False
-        queues.keep("every client that gains or loses it has a row", ok)
-        return at.count(rows)
-
     had, has = (readers_of(found.queues, when, ids) for when in ("before", "after"))
-    lost, gained = changed(queues, had, has, size)
-    clients.same("lost are the queues that it reads before alone", "lost", flow(lost))
-    clients.same("gained are the queues that it reads after alone", "gained", flow(gained))
+    change_rules(clients, queues, "every client that gains or loses it has a row", at, group, had, has, size)
 
 
 def _changes(found: Diff, ledger: Ledger, groups: CheckedRows, names: Names, at: Places) -> None:
-    """Single differences are counted for their groups."""
+    """Check that single differences are counted for their groups."""
     changes = ledger.rows("changes", found.changes, ("change", "consumer_group", "topic", "client_id"))
     of = names.of(found.changes["consumer_group"])
     for name, change in (("joined", "client_joined"), ("left", "client_left")):
         groups.same(f"{name} are the changes", name, at.count(of, word(changes, "change", change)))
-    hidden = at.count(of, _not_seen(changes)) > 0
+    hidden = at.count(of, pc.match_substring(found.changes["change"], "not_seen").to_numpy()) > 0
     both = groups.known("clients_before", "clients_after") & ~hidden
     growth = groups["clients_after"] - groups["clients_before"]
     groups.same("clients grow by joined less left", growth, groups["joined"] - groups["left"], both)
@@ -141,13 +128,10 @@ def _changes(found: Diff, ledger: Ledger, groups: CheckedRows, names: Names, at:
     groups.keep("nothing of a group that is the same changes", ~same | (at.count(of) == 0))
 
 
-def _not_seen(changes: CheckedRows) -> Keys:
-    found: Keys = pc.match_substring(changes.table["change"], "not_seen").to_numpy()
-    return found
-
-
-def _causes(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRows, names: Names) -> None:
-    """Causes moved the queues that say so, and others that came back."""
+def _causes(
+    found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRows, names: Names, at_group: Places
+) -> None:
+    """Check that causes moved the queues that say so, and others that came back."""
     causes = ledger.rows("causes", found.causes, ("consumer_group", "cause"))
     causes.distinct()
     causes.not_negative(("changes", "moved"))
@@ -158,7 +142,7 @@ def _causes(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRow
     place = Places(joined((of, 1), (kind, max(len(kinds), 1))))
     column = found.queues["causes"]
     if column.null_count < len(column) or not found.of_plan:
-        sizes, both = queues.sized("causes"), ~word(queues, "change", "new") & ~word(queues, "change", "gone")
+        sizes, both = queues.sized("causes"), ~word(queues, "change", "new", "gone")
         queues.keep("a cause moved it", ~both | (sizes > 0))
         lists = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
         rows = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
@@ -166,9 +150,8 @@ def _causes(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRow
         at = place.of(joined((group, 1), (kinds.of(pc.list_flatten(lists)), max(len(kinds), 1))))
         queues.keep("its causes have rows", np.bincount(rows[at < 0], minlength=queues.n) == 0)
         causes.at_most("rows of queues are at most what the cause moved", place.count(at), "moved")
-    own = np.bincount(of[word(causes, "cause", _NOT_EXPLAINED)], causes["moved"][word(causes, "cause", _NOT_EXPLAINED)],
-                      groups.n)  # fmt: skip
-    groups.same("not_explained is that of the causes", "not_explained", own.astype(np.int64))
+    own = at_group.count(np.where(word(causes, "cause", "not_explained"), of, -1), causes["moved"])
+    groups.same("not_explained is that of the causes", "not_explained", own)
     step = found.changes["step"]
     of_change = names.of(found.changes["consumer_group"])
     counted = place.count(place.of(joined((of_change, 1), (kinds.of(step), max(len(kinds), 1)))))
@@ -179,7 +162,7 @@ def _causes(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRow
 
 
 def _planned(found: Diff, ledger: Ledger, queues: CheckedRows, names: Names, plan: Plan | None) -> None:
-    """How much of a plan came true."""
+    """Check how much of a plan came true."""
     planned = ledger.rows("planned", found.planned, ("consumer_group",))
     planned.distinct()
     figures = ("planned", "as_planned", "not_yet", "elsewhere", "unplanned")
@@ -191,7 +174,7 @@ def _planned(found: Diff, ledger: Ledger, queues: CheckedRows, names: Names, pla
     queues.keep("its group is planned", of >= 0)
     planned.keep("its group has a row", names.of(found.planned["consumer_group"]) >= 0)
     verdicts = {name: word(queues, "planned", name) for name in figures[2:]}
-    queues.keep("planned is one of three words", np.logical_or.reduce(list(verdicts.values())))
+    queues.keep("planned is one of three words", word(queues, "planned", *verdicts))
     for name, rows in verdicts.items():
         planned.same(f"{name} are the rows of queues", name, at.count(of, rows))
     if plan is None:

@@ -18,11 +18,11 @@ Mask = NDArray[np.bool_]
 Values = NDArray[Any]
 
 MOST_NAMED = 5
-"""CheckedRows that are named of those that break one rule."""
+"""Rows that are named of those that break one rule."""
 
 _ROUNDING = 1e-9
 _FEW = 500
-"""CheckedRows up to which a set of Python is quicker than a table that is grouped."""
+"""Rows up to which a set of Python is quicker than a table that is grouped."""
 
 
 class Broken(NamedTuple):
@@ -45,7 +45,7 @@ class Broken(NamedTuple):
     right: Any = None
 
     def __str__(self) -> str:
-        """As one line.
+        """Return it as one line.
 
         Examples
         --------
@@ -66,7 +66,7 @@ class Ledger:
         self.n_rows = 0
 
     def rows(self, name: str, table: pa.Table, keys: Sequence[str]) -> CheckedRows:
-        """A table whose rows are to be checked; ``keys`` are the columns that tell them apart."""
+        """Return a table whose rows are to be checked; ``keys`` are the columns that tell them apart."""
         self.n_rows += table.num_rows
         return CheckedRows(self, name, table, keys)
 
@@ -86,7 +86,7 @@ class CheckedRows:
         return self._values[name]
 
     def known(self, *names: str) -> Mask:
-        """CheckedRows in which none of some columns is null."""
+        """Return the rows in which none of some columns is null."""
         found = np.ones(self.n, bool)
         for name in names:
             if self.table[name].null_count:
@@ -94,12 +94,12 @@ class CheckedRows:
         return found
 
     def sized(self, name: str) -> Keys:
-        """Lengths of a column of lists, 0 where null."""
+        """Return the lengths of a column of lists, 0 where null."""
         found: Keys = pc.fill_null(pc.list_value_length(self.table[name]), 0).to_numpy().astype(np.int64)
         return found
 
     def keep(self, rule: str, ok: Mask, got: Values | None = None, right: Values | None = None) -> None:
-        """Every row must keep a rule, given which do."""
+        """Require that every row keeps a rule, given which do."""
         self._ledger.rules.add((self.name, rule))
         if ok.all():
             return
@@ -111,7 +111,7 @@ class CheckedRows:
             self._ledger.broken.append(Broken(self.name, f"{bad.size - MOST_NAMED:,} more rows", rule))
 
     def same(self, rule: str, got: str | Values, right: str | Values, where: Mask | None = None) -> None:
-        """Two figures must be equal, of the rows ``where`` says so."""
+        """Require that two figures are equal, in the rows ``where``."""
         one, other = self._figure(got), self._figure(right)
         if one.dtype.kind == "f" or other.dtype.kind == "f":
             ok = np.abs(one - other) <= _ROUNDING * np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
@@ -120,13 +120,13 @@ class CheckedRows:
         self.keep(rule, ok if where is None else ok | ~where, one, other)
 
     def at_most(self, rule: str, less: str | Values, more: str | Values, where: Mask | None = None) -> None:
-        """One figure must not be greater than another one."""
+        """Require that one figure is not greater than another one, in the rows ``where``."""
         one, other = self._figure(less), self._figure(more)
         ok = one <= other + _ROUNDING * np.maximum(1.0, np.abs(other)) if one.dtype.kind == "f" else one <= other
         self.keep(rule, ok if where is None else ok | ~where, one, other)
 
     def not_negative(self, names: Sequence[str], least: float = 0) -> None:
-        """Figures that are from 0 on, or from a rounded one."""
+        """Require that figures are at least 0, or a rounded 0."""
         for name in names:
             self.keep(f"{name} is from 0 on", self[name] >= least, self[name])
 
@@ -134,11 +134,11 @@ class CheckedRows:
         return self[figure] if isinstance(figure, str) else figure
 
     def named(self, row: int) -> str:
-        """A row by the values of its keys."""
+        """Return the name of a row: the values of its keys."""
         return ", ".join(printable(str(self.table[name][row].as_py())) for name in self._keys)
 
     def distinct(self, numbers: Keys | None = None) -> None:
-        """No two rows have the same keys; ``numbers`` are these as one number, where they are known."""
+        """Require that no two rows have the same keys; ``numbers`` are the keys as one number, where they are known."""
         if numbers is not None:
             ascending = numbers if bool((numbers[1:] > numbers[:-1]).all()) else np.sort(numbers, kind="stable")
             n = self.n - int((ascending[1:] == ascending[:-1]).sum())

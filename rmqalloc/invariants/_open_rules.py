@@ -13,7 +13,7 @@ WHICH = ("unowned", "double_owned")
 
 
 def open_rules(rows: CheckedRows, which: str, most: str, n_queues: Values) -> None:
-    """Rules of the figures of one kind of open queues."""
+    """Check the figures of one kind of open queues."""
     after, worst, p99, total = (
         f"{which}_{name}" for name in ("after", "seconds_worst", "seconds_p99", "queue_seconds")
     )
@@ -36,7 +36,7 @@ def open_rules(rows: CheckedRows, which: str, most: str, n_queues: Values) -> No
 
 
 def message_rules(rows: CheckedRows) -> None:
-    """Messages are queue-seconds times one rate."""
+    """Check that messages are queue-seconds times one rate."""
     delayed, twice = "messages_delayed", "messages_twice"
     rows.not_negative((delayed, twice))
     seconds = [f"{which}_queue_seconds" for which in WHICH]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.fleet.columns import among
-from rmqalloc.invariants._ledger import Keys, Mask
+from rmqalloc.invariants._ledger import Keys, Mask, Values
 
 
 class Names:
@@ -30,14 +29,14 @@ class Names:
         return len(self._words)
 
     def of(self, column: Any) -> Keys:
-        """Numbers of names, -1 for null and for a name that is none of these."""
+        """Return the numbers of names, -1 for null and for a name that is none of these."""
         found = pc.fill_null(pc.index_in(column, self._words), -1)
         numbers: Keys = found.to_numpy(zero_copy_only=False) if isinstance(found, pa.Array) else found.to_numpy()
         return numbers.astype(np.int64)
 
 
 class Places:
-    """CheckedRows by their keys, which may be in any order."""
+    """Rows by their keys, which may be in any order."""
 
     def __init__(self, keys: Keys) -> None:
         self.n = keys.size
@@ -46,7 +45,7 @@ class Places:
         self._keys = keys if in_order else keys[self._order]
 
     def of(self, keys: Keys) -> Keys:
-        """The row of every key, -1 where there is none."""
+        """Return the row of every key, -1 where there is none."""
         if not self.n or not keys.size:
             return np.full(keys.size, -1, np.int64)
         at = np.minimum(np.searchsorted(self._keys, keys), self.n - 1)
@@ -54,7 +53,7 @@ class Places:
         return found
 
     def count(self, rows: Keys, weights: Keys | Mask | None = None) -> Keys:
-        """How many of some rows are each, or the sums of their weights; -1 is none."""
+        """Count how many of some rows are each, or add up their weights; -1 is none."""
         there = rows >= 0
         if not there.all():
             rows, weights = rows[there], None if weights is None else weights[there]
@@ -65,51 +64,49 @@ class Places:
 
 
 def joined(*numbers: tuple[Keys, int]) -> Keys:
-    """Numbers of several columns as one, each with how many names the column has; -1 where any is."""
+    """Join numbers of several columns into one, each given with how many names its column has; -1 where any is."""
     key, bad = numbers[0][0], numbers[0][0] < 0
     for more, size in numbers[1:]:
         key, bad = key * size + more, bad | (more < 0)
     return np.where(bad, -1, key)
 
 
-class QueueReaders(NamedTuple):
-    """Pairs of a queue's row and a client that reads it.
+def extremes(of: Keys, values: Values, n: int) -> tuple[Values, Values]:
+    """Return the least and greatest value by the row of n that each belongs to, -1 for none; a row may have no value."""
+    some, ends = of >= 0, np.finfo(np.float64) if values.dtype.kind == "f" else np.iinfo(np.int64)
+    least, most = np.full(n, ends.max), np.full(n, ends.min)
+    np.minimum.at(least, of[some], values[some])
+    np.maximum.at(most, of[some], values[some])
+    return least, most
 
-    Attributes
-    ----------
-    rows, clients : ndarray of int64
-    """
+
+class QueueReaders(NamedTuple):
+    """Pairs of a queue's row and a client that reads it."""
 
     rows: Keys
     clients: Keys
 
     def without(self, other: QueueReaders, n_clients: int) -> QueueReaders:
-        """Pairs that another set of pairs does not have."""
+        """Return the pairs that another set of pairs lacks."""
         mine, theirs = (one.rows * n_clients + one.clients for one in (self, other))
         alone = ~among(mine, theirs)
         return QueueReaders(self.rows[alone], self.clients[alone])
 
 
-def readers_of(table: pa.Table, when: str, names: Names, which: Mask | None = None) -> QueueReaders:
-    """Who reads queues "before" or "after", of all rows or of some."""
-    rows = np.arange(table.num_rows) if which is None else np.flatnonzero(which)
-    some = table.select([f"owner_{when}", f"others_{when}"])
-    if which is not None:
-        some = some.filter(pa.array(which))
-    owners, others = some[f"owner_{when}"], some[f"others_{when}"]
-    first = names.of(owners)
-    there = pc.is_valid(owners).to_numpy()
-    found = QueueReaders(rows[there], first[there])
+def readers_of(table: pa.Table, when: str, names: Names) -> QueueReaders:
+    """Return who reads queues "before" or "after"."""
+    owners, others = table[f"owner_{when}"], table[f"others_{when}"]
+    rows = np.flatnonzero(pc.is_valid(owners).to_numpy())
+    found = QueueReaders(rows, names.of(owners)[rows])
     if others.null_count == len(others):
         return found
-    lists = pa.concat_arrays(others.chunks) if others.num_chunks != 1 else others.chunk(0)
+    lists = pa.concat_arrays(others.chunks)
     parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
-    more = names.of(pc.list_flatten(lists))
-    return QueueReaders(np.append(found.rows, rows[parents]), np.append(found.clients, more))
+    return QueueReaders(np.append(found.rows, parents), np.append(found.clients, names.of(pc.list_flatten(lists))))
 
 
-def client_names(tables: Sequence[pa.Table], queues: pa.Table) -> Names:
-    """Names of the clients of tables and of the owners of queues."""
+def client_names(clients: pa.Table, queues: pa.Table) -> Names:
+    """Return the names of the clients of a table and of the owners of queues."""
     others = [pc.list_flatten(queues[f"others_{when}"]) for when in ("before", "after")]
     owners = [queues[f"owner_{when}"] for when in ("before", "after")]
-    return Names(*(one["client_id"] for one in tables), *owners, *others)
+    return Names(clients["client_id"], *owners, *others)

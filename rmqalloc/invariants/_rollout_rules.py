@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger, Mask, Values
+from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger, Mask
 from rmqalloc.invariants._open_rules import WHICH, message_rules, open_rules
-from rmqalloc.invariants._places import Names, Places
+from rmqalloc.invariants._places import Names, Places, extremes
 from rmqalloc.invariants._queue_rules import word
+from rmqalloc.invariants._unit_rules import idle_rules
 from rmqalloc.rollouts import BudgetedBatches, Rollout
 
 _COUNTS = ("n_clients", "n_queues", "moved", "clients_touched", "unowned", "unowned_written", "unowned_dry",
@@ -22,7 +22,7 @@ _EXPOSED = {"unowned": "unowned_written", "unowned_dry": "unowned_dry", "double_
 
 
 def rollout_rules(found: Rollout, ledger: Ledger) -> None:
-    """Rules of a rollout."""
+    """Check a rollout."""
     steps = ledger.rows("steps", found.steps, ("consumer_group", "step"))
     totals = ledger.rows("totals", found.totals, ("consumer_group",))
     groups = Names(totals.table["consumer_group"])
@@ -46,13 +46,11 @@ def rollout_rules(found: Rollout, ledger: Ledger) -> None:
 
 
 def _figures(rows: CheckedRows) -> None:
-    """Figures of a step, of a group or a topic."""
+    """Check the figures of steps, of groups or of topics."""
     rows.not_negative(_COUNTS)
     n, queues = rows["n_clients"], rows["n_queues"]
-    rows.at_most("min_load is at most max_load", "min_load", "max_load")
+    idle_rules(rows)
     rows.at_most("idle clients, and those with dry queues alone, are clients", rows["idle"] + rows["only_dry"], n)
-    some = (rows["idle"] > 0) == ((rows["min_load"] == 0) & (n > 0))
-    rows.keep("a client is idle where min_load is 0", some, rows["idle"], rows["min_load"])
     rows.at_most("loads and unowned queues are all queues", queues, rows["max_load"] * n + rows["unowned"])
     alone = rows["double_owned"] == 0
     rows.at_most("loads are queues", rows["min_load"] * n, queues, alone)
@@ -71,7 +69,7 @@ def _figures(rows: CheckedRows) -> None:
 
 
 def _order(steps: CheckedRows, of: Keys) -> None:
-    """Steps are numbered from 0 on, group by group; in the first, the state before, nothing moves."""
+    """Check that steps are numbered from 0 on, group by group, and that nothing moves in the first, the state before."""
     number = steps["step"]
     first = np.append(True, of[1:] != of[:-1])[: of.size]
     right = np.where(first, 0, np.append(0, number[:-1] + 1)[: of.size])
@@ -85,8 +83,8 @@ def _order(steps: CheckedRows, of: Keys) -> None:
 
 
 def _totals(totals: CheckedRows, steps: CheckedRows, of: Keys) -> None:
-    """Totals are sums, or the worst, of the steps."""
-    totals.same("n_steps is the last step", "n_steps", _most(steps["step"], of, totals.n))
+    """Check that totals are sums, or the worst, of the steps."""
+    totals.same("n_steps is the last step", "n_steps", extremes(of, steps["step"], totals.n)[1])
     for name in ("moved", "clients_touched"):
         totals.same(f"{name} is the sum over steps", name, np.bincount(of, steps[name], totals.n).astype(np.int64))
     before = steps["step"] == 0
@@ -95,22 +93,22 @@ def _totals(totals: CheckedRows, steps: CheckedRows, of: Keys) -> None:
         totals.same(f"{name} is that of before", name, first)
     share = totals["moved"] / np.maximum(totals["n_queues"], 1)
     totals.same("moved_per_queue is moved over n_queues", "moved_per_queue", share)
-    totals.same("max_load is the greatest", "max_load", _most(steps["max_load"], of, totals.n))
-    totals.same("min_load is the least", "min_load", -_most(-steps["min_load"], of, totals.n))
+    totals.same("max_load is the greatest", "max_load", extremes(of, steps["max_load"], totals.n)[1])
+    totals.same("min_load is the least", "min_load", extremes(of, steps["min_load"], totals.n)[0])
     for name in _WORST:
-        totals.same(f"max_{name} is the worst", f"max_{name}", _most(steps[name], of, totals.n))
+        totals.same(f"max_{name} is the worst", f"max_{name}", extremes(of, steps[name], totals.n)[1])
     for name in _LONGEST + _SUMMED:
         total = f"max_{name}" if name in _LONGEST else name
         null = np.bincount(of[~steps.known(name)], minlength=totals.n) > 0
         totals.keep(f"{total} is null where that of a step is", null == ~totals.known(total))
-        over = _most(steps[name], of, totals.n) if name in _LONGEST else np.bincount(of, steps[name], totals.n)
-        totals.same(f"{total} follows from the steps", total, over, ~null)
+        most, added = extremes(of, steps[name], totals.n)[1], np.bincount(of, steps[name], totals.n)
+        totals.same(f"{total} follows from the steps", total, most if name in _LONGEST else added, ~null)
     _exactness(totals, steps, of)
     totals.keep("a batch is of clients", (totals["batch"] >= 1) | ~totals.known("batch"))
 
 
 def _exactness(totals: CheckedRows, steps: CheckedRows, of: Keys) -> None:
-    """The worst of steps is exact where an exact step attains it."""
+    """Check that the worst of steps is exact where an exact step attains it."""
     for which, names in (("unowned", _WORST[:3]), ("double_owned", _WORST[3:])):
         exact: Mask = np.ones(totals.n, bool)
         for name in names:
@@ -120,15 +118,8 @@ def _exactness(totals: CheckedRows, steps: CheckedRows, of: Keys) -> None:
         totals.same(f"{column} where an exact step attains it", column, exact)
 
 
-def _most(values: Values, of: Keys, n: int) -> Values:
-    """The greatest value of every group."""
-    found = np.full(n, np.iinfo(np.int64).min) if values.dtype.kind != "f" else np.full(n, -np.inf)
-    np.maximum.at(found, of, values)
-    return found
-
-
 def _topics(topics: CheckedRows, steps: CheckedRows, groups: Names, at: Places, stride: int) -> None:
-    """Steps of a group are made of those of its topics."""
+    """Check the steps of groups against those of their topics."""
     topics.distinct()
     _figures(topics)
     of = at.of(groups.of(topics.table["consumer_group"]) * stride + topics["step"])
@@ -154,7 +145,7 @@ def _topics(topics: CheckedRows, steps: CheckedRows, groups: Names, at: Places, 
 
 
 def _exposed(exposed: CheckedRows, steps: CheckedRows, groups: Names, at: Places, stride: int) -> None:
-    """Queues that are named are no more than the worst moment has."""
+    """Check that no more queues are named than the worst moment has."""
     exposed.distinct()
     number = exposed["step"]
     key = groups.of(exposed.table["consumer_group"]) * stride + number
@@ -163,16 +154,14 @@ def _exposed(exposed: CheckedRows, steps: CheckedRows, groups: Names, at: Places
     n_readers = exposed.sized("client_ids")
     double = word(exposed, "exposure", "double_owned")
     exposed.keep("clients read what is double-owned, and nothing else", np.where(double, n_readers > 1, n_readers == 0))
-    exposed.keep(
-        "exposure is one of three words", pc.is_in(exposed.table["exposure"], pa.array(list(_EXPOSED))).to_numpy()
-    )
+    exposed.keep("exposure is one of three words", word(exposed, "exposure", *_EXPOSED))
     for word_, figure in _EXPOSED.items():
         named = at.count(np.where(word(exposed, "exposure", word_), of, -1))
         steps.at_most(f"{word_} queues that are named are among {figure}", named, figure)
 
 
 def budget_rules(found: BudgetedBatches, ledger: Ledger) -> None:
-    """Rules of the batches that were tried."""
+    """Check the batches that were tried."""
     rows = ledger.rows("tried", found.tried, ("consumer_group", "batch"))
     rows.distinct()
     groups = Names(rows.table["consumer_group"])
@@ -181,7 +170,7 @@ def budget_rules(found: BudgetedBatches, ledger: Ledger) -> None:
     n = len(groups)
     some, one = np.bincount(of[kept], minlength=n) > 0, np.bincount(of[chosen], minlength=n)
     rows.keep("one batch is chosen where any is within the budget", (one == some)[of])
-    least = -_most(np.where(kept, -rows["batch"], -np.iinfo(np.int64).max), of, n)
+    least, _ = extremes(np.where(kept, of, -1), rows["batch"], n)
     rows.keep("the smallest is chosen", chosen == (kept & (rows["batch"] == least[of])))
     missed = Names(pa.array([*found.missed], pa.string())).of(rows.table["consumer_group"]) >= 0
     rows.keep("a group is missed where no batch is within the budget", missed == ~some[of])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger
+from rmqalloc.invariants._ledger import Keys, Ledger
 from rmqalloc.invariants._open_rules import WHICH, message_rules, open_rules
 from rmqalloc.invariants._plan_parts import UNIT, PlanParts
 from rmqalloc.invariants._queue_rules import word
@@ -13,11 +13,11 @@ from rmqalloc.scenarios import CURRENT
 
 
 def transition_rules(parts: PlanParts, table: pa.Table, ledger: Ledger) -> None:
-    """Rules of `Plan.transitions`."""
+    """Check the table of `Plan.transitions`."""
     rows = ledger.rows("transitions", table, UNIT[:2])
     rows.distinct()
     groups = parts.groups
-    of = _group_of(parts, rows)
+    of = parts.at_group.of(parts.keys_of(table, 2))
     rows.keep("its group has a row", of >= 0)
     others = int((~word(groups, "scenario", CURRENT)).sum())
     rows.keep("every group has a row in every scenario", np.full(rows.n, rows.n == others))
@@ -42,16 +42,10 @@ def transition_rules(parts: PlanParts, table: pa.Table, ledger: Ledger) -> None:
     rows.at_most("unowned queues change, or have no owner after", "unowned", changed[of], parts.distinct[of])
 
 
-def _group_of(parts: PlanParts, rows: CheckedRows) -> Keys:
-    """The row of every transition among groups."""
-    scenario, group = (names.of(rows.table[name]) for name, names in zip(UNIT[:2], parts.names[:2], strict=True))
-    return parts.at_group.of(np.where((scenario < 0) | (group < 0), -1, scenario * len(parts.names[1]) + group))
-
-
 def _changed(parts: PlanParts) -> tuple[Keys, Keys]:
-    """Queues of every group that change or have no owner after, and those with several owners after."""
+    """Count the queues of every group that change or have no owner after, and those with several owners after."""
     queues = parts.queues
     of = np.append(parts.group_of, -1)[parts.unit_of_queue]
-    stays = word(queues, "change", "kept") | word(queues, "change", "gone")
+    stays = word(queues, "change", "kept", "gone")
     count = parts.at_group.count
     return count(of, ~stays), count(of, queues.sized("others_after") > 0)

@@ -26,54 +26,32 @@ Positions = NDArray[np.int64]
 
 
 class Act(NamedTuple):
-    """One step, and what is done in it.
+    """One step, and what is done in it."""
 
-    Attributes
-    ----------
-    kind : {"read", "write", "switch", "join", "start", "stop", "leave"}
-        Read or write queues are set, or clients do this.
-    step : Step
-    positions : ndarray of int64
-        The clients that do it, as positions in `Everyone.ids`.
-    begins_batch : bool
-    """
-
-    kind: str
+    kind: str  # read or write queues are set, or clients switch, join, start, stop or leave
     step: Step
-    positions: Positions
+    positions: Positions  # the clients that do it, in `Everyone.ids`
     begins_batch: bool
 
     @property
     def n_clients(self) -> int:
-        """Clients of the group after it."""
+        """Return the number of clients of the group after it."""
         return int(self.step.moments[-1].views[0].listed.sum())
 
 
 class Everyone(NamedTuple):
-    """All clients that are ever in a group.
+    """All clients that are ever in a group."""
 
-    Attributes
-    ----------
-    ids : list of str
-        In Java's order.
-    rooms : list of int
-        As in `Schedule`.
-    now, back, new : ndarray of int64
-        Positions in ``ids`` of the clients that are there now, of these after a restart, and of those that join.
-    kinds : tuple of ClientKind
-        As in `Schedule`: who comes back is what it was.
-    """
-
-    ids: list[str]
+    ids: list[str]  # in Java's order
     rooms: list[int]
-    now: Positions
-    back: Positions
-    new: Positions
-    kinds: tuple[ClientKind, ...] = ()
+    now: Positions  # in ``ids``, of the clients that are there now
+    back: Positions  # of these after a restart
+    new: Positions  # of those that join
+    kinds: tuple[ClientKind, ...] = ()  # a client that comes back is what it was
 
     @classmethod
     def of(cls, group: GroupAtStart, ids: str, n_joining: int) -> Everyone:
-        """All clients of a group of which up to so many join."""
+        """Return all clients of a group, with up to ``n_joining`` that join."""
         now = group.client_ids
         rooms = dict(zip(now, group.rooms, strict=True))
         back = now
@@ -104,7 +82,7 @@ class QueueNumbers:
         self.variants: list[Mask] = [] if fleet is None else [queues_below(fleet, some) for some in counts]
 
     def variants_of(self, queues: int) -> tuple[int, int]:
-        """The variants that exist, and are written to, with so many queues on each broker; 0: with those of now."""
+        """Return the variants that exist and are written to with ``queues`` on each broker; 0: with those of now."""
         if not self.resizes:
             return 0, 0
         place = 0 if queues not in self.resizes else 1 + [*self.resizes].index(queues)
@@ -112,33 +90,22 @@ class QueueNumbers:
 
 
 class GroupChange(NamedTuple):
-    """A group and what may be done to it.
-
-    Attributes
-    ----------
-    choices : Choices
-    everyone : Everyone
-    numbers : QueueNumbers
-    labels : list of str
-        Names of the strategies, by their numbers in `Way`.
-    hearing : Hearing
-        How clients learn that others left.
-    """
+    """A group and what may be done to it."""
 
     choices: Choices
     everyone: Everyone
     numbers: QueueNumbers
-    labels: list[str]
-    hearing: Hearing
+    labels: list[str]  # names of the strategies, by their numbers in `Way`
+    hearing: Hearing  # how clients learn that others left
 
     def schedule_of(self, way: Way, acts: Sequence[Act]) -> Schedule:
-        """The acts of a way as a schedule."""
+        """Return the steps of a way as a schedule."""
         first = _Walk(self).step("before")
         steps = [first, *(act.step for act in acts)]
         return Schedule(self.everyone.ids, self.everyone.rooms, steps, way.batch or None, self.everyone.kinds)
 
     def acts_of(self, way: Way) -> list[Act]:
-        """What is done, in order."""
+        """Return what is done, in order."""
         walk, everyone, order = _Walk(self), self.everyone, np.array(way.order, np.int64)
         resize = self.numbers.resizes.get(way.queues)
         leaving = max(0, self.choices.n_now - way.n_clients)
@@ -167,7 +134,7 @@ class _Walk:
         self._read, self._written = change.numbers.variants_of(0)
 
     def step(self, action: str, to_inform: Mask | None = None, hearing: Hearing | None = None) -> Step:
-        """A step that ends with the group as it is."""
+        """Return a step that ends with the group as it is."""
         view = ClientView(self._there, self._there, self._rule, self._read)
         moment = Moment((view,), there=self._read, written=self._written)
         return Step(action, (moment,), to_inform, hearing=hearing)
@@ -178,7 +145,7 @@ class _Walk:
         self.acts.append(Act(kind, step, np.array(positions, np.int64), begins_batch))
 
     def set_queues(self, n: int, kinds: tuple[str, str]) -> None:
-        """The brokers get read queues and write queues, in this order."""
+        """Set read queues and write queues of the brokers, in this order."""
         read, written = self._change.numbers.variants_of(n)
         for kind in kinds:
             if kind == "read":
@@ -189,7 +156,7 @@ class _Walk:
                 self._add(kind, self.step(f"write queues to {n}" + ", backlog drains" * (kind == kinds[0])))
 
     def switch(self, positions: Positions, way: Way) -> None:
-        """Clients go over to another strategy."""
+        """Switch clients to another strategy."""
         switched = np.zeros(self._there.size, bool)
         for name, turn in _batches(positions, way.batch):
             before, switched = switched, switched.copy()
@@ -205,12 +172,12 @@ class _Walk:
         self._rule = way.strategy
 
     def go(self, positions: Positions, batch: int, kind: str, are_there: bool) -> None:
-        """Clients join or leave."""
+        """Let clients join or leave."""
         for name, turn in _batches(positions, batch):
             self._come_or_go(name, kind, turn, are_there, True)
 
     def restart(self, order: Positions, way: Way) -> None:
-        """Clients stop and start, or start and stop."""
+        """Stop and start clients, or start and stop them."""
         everyone = self._change.everyone
         for name, turn in _batches(order, way.batch):
             halves = [("stop", everyone.now[turn], False), ("start", everyone.back[turn], True)]
@@ -226,6 +193,6 @@ class _Walk:
 
 
 def _batches(positions: Positions, size: int) -> list[tuple[str, Positions]]:
-    """Clients in batches, each with its name."""
+    """Split clients into batches, each with its name."""
     starts = range(0, positions.size, size or 1)
     return [(f"batch {n} of {len(starts)}", positions[i : i + size]) for n, i in enumerate(starts, start=1)]

@@ -16,23 +16,12 @@ Figures = NDArray[np.float64]
 
 
 class Goal(NamedTuple):
-    """A figure to keep small.
-
-    Attributes
-    ----------
-    column : str
-        Column of the table of steps: of `rmqalloc.rollouts.Rollout.steps`, ``seconds`` or ``begins_batch``.
-    over_steps : {"sum", "max", "last"}
-        How the steps are put together; the state before the first step does not count.
-    kind : pyarrow.DataType
-    exact : str, optional
-        Column that says where the figure is exact; elsewhere it is an upper bound.
-    """
+    """A figure to keep small: a column of `Rollout.steps`, ``seconds`` or ``begins_batch``, and how steps are put together."""
 
     column: str
-    over_steps: str
+    over_steps: str  # sum, max or last, without the state before the first step
     kind: pa.DataType = pa.int64()
-    exact: str | None = None
+    exact: str | None = None  # column that says where the figure is exact; elsewhere it is an upper bound
 
 
 GOALS: Mapping[str, Goal] = {
@@ -54,7 +43,7 @@ DEFAULT_GOALS = ("unowned", "moves", "duration")
 
 
 def goals_named(names: Iterable[str]) -> tuple[str, ...]:
-    """Goals by their names, dashes or underscores in them, each once.
+    """Return goals by their names, dashes or underscores in them, each once.
 
     Examples
     --------
@@ -71,7 +60,7 @@ def goals_named(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def bounds_named(bounds: Mapping[str, float]) -> dict[str, float]:
-    """Bounds by the names of their goals."""
+    """Return bounds by the names of their goals."""
     for name, most in bounds.items():
         if not most >= 0:
             raise ArgumentError(f"the bound of {name} must be a number from 0 on, got {most}")
@@ -79,21 +68,14 @@ def bounds_named(bounds: Mapping[str, float]) -> dict[str, float]:
 
 
 class Steps(NamedTuple):
-    """The steps of many ways, laid end to end; each begins with step 0, the state before.
-
-    Attributes
-    ----------
-    columns : mapping of str to ndarray
-    starts : ndarray of int64
-        Row of every way's step 0.
-    """
+    """The steps of many ways, laid end to end; each begins with step 0, the state before."""
 
     columns: Mapping[str, NDArray[Any]]
-    starts: NDArray[np.int64]
+    starts: NDArray[np.int64]  # row of every way's step 0
 
     @classmethod
     def of(cls, table: pa.Table, begins_batch: Sequence[bool], step_seconds: float) -> Steps:
-        """Columns of a table of steps.
+        """Read the columns of a table of steps.
 
         ``seconds`` is what a step takes: ``step_seconds``, and where it is known the time until the last written queue has an
         owner again.
@@ -106,11 +88,11 @@ class Steps(NamedTuple):
         return cls(columns, np.flatnonzero(columns["step"] == 0))
 
     def figures(self, names: Sequence[str]) -> Figures:
-        """The figures of every way, a row each and a column for each goal."""
+        """Return the figures of every way, a row each and a column for each goal."""
         return np.stack([self._figure(GOALS[name], name).astype(np.float64) for name in names], axis=1)
 
     def are_exact(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Which of these are exact: a step with an exact figure attains the greatest."""
+        """Return which of these are exact: a step with an exact figure attains the greatest."""
         exact = np.ones((self.starts.size, len(names)), bool)
         way = np.cumsum(self.columns["step"] == 0) - 1
         for place, goal in enumerate(GOALS[name] for name in names):
@@ -131,12 +113,12 @@ class Steps(NamedTuple):
         return found
 
     def _counted(self, goal: Goal) -> NDArray[Any]:
-        """A column without the state before."""
+        """Return a column without the state before."""
         return np.where(self.columns["step"] > 0, self.columns[goal.column], 0)
 
 
 def non_dominated(figures: Figures) -> NDArray[np.int64]:
-    """The Pareto front: rows that no other row betters in one figure without being worse in another.
+    """Return the Pareto front: rows that no other row betters in one figure without being worse in another.
 
     Examples
     --------
@@ -152,7 +134,7 @@ def non_dominated(figures: Figures) -> NDArray[np.int64]:
 
 
 def excess(figures: Figures, names: Sequence[str], bounds: Mapping[str, float]) -> Figures:
-    """By how much each bound is exceeded, in parts of the bound: a row for every way, a column for every bound."""
+    """Return by how much each bound is exceeded, relative to the bound: a row for every way, a column for every bound."""
     columns = [names.index(name) for name in bounds]
     most = np.array(list(bounds.values()), np.float64)
     over: Figures = np.maximum(figures[:, columns] - most, 0) / np.maximum(most, 1)

@@ -24,25 +24,16 @@ from rmqalloc.transitions.hearing import hearing_of
 
 
 class Asked(NamedTuple):
-    """What may be chosen and what counts, for all groups; the arguments of `rmqalloc.optimisation.optimise`.
-
-    Attributes
-    ----------
-    strategies : tuple of (str, Strategy, Method)
-        Labels, Java's rules, and the strategies as clients of all languages are given them.
-    surges : tuple of bool
-    goals : tuple of str
-        Those that count; others may have bounds.
-    """
+    """What may be chosen and what counts, for all groups; the arguments of `rmqalloc.optimisation.optimise`."""
 
     restart: bool
     clients: tuple[int, ...]
     queues: tuple[int, ...]
-    strategies: tuple[tuple[str, Strategy, Method], ...]
+    strategies: tuple[tuple[str, Strategy, Method], ...]  # labels, Java's rules, and what clients of all languages get
     ids: str
     surges: tuple[bool, ...]
     batches: tuple[int, ...]
-    goals: tuple[str, ...]
+    goals: tuple[str, ...]  # those that count; others may have bounds
     bounds: Mapping[str, float]
     step_seconds: float
     informed_by: str
@@ -51,7 +42,7 @@ class Asked(NamedTuple):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The goals, and behind them those that only have a bound."""
+        """Return the goals, and behind them those that only have a bound."""
         return tuple(dict.fromkeys([*self.goals, *self.bounds]))
 
 
@@ -109,7 +100,7 @@ def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: 
 
 
 def _strategies(planned: PlannedGroups, asked: Asked) -> tuple[list[str], list[Method], tuple[int, ...], list[str]]:
-    """Labels of the group's own strategy and of others that it can have, these others, which may be chosen, and warnings."""
+    """Return labels of the group's own and all possible strategies, the others, the numbers to choose from, and warnings."""
     group, own = planned.groups[0], planned.rules.table[planned.rules.of_unit[0]]
     labels, rules, numbers, warnings = [_label(own)], list[Method](), list[int](), list[str]()
     most = 2 * max(len(group.client_ids), *asked.clients, 0)
@@ -139,7 +130,7 @@ def _parameters(s: Strategy) -> list[Any]:
 
 
 def _orders(planned: PlannedGroups, seed: int) -> Orders:
-    """The structured orders of a group."""
+    """Return the structured orders of a group."""
     ids, owners = planned.groups[0].client_ids, planned.owners
     loads = np.bincount(owners[owners >= 0], minlength=len(ids)).tolist()
     return structured_orders(loads, positions_in_order(ids, "shuffled", seed))
@@ -148,7 +139,7 @@ def _orders(planned: PlannedGroups, seed: int) -> Orders:
 def _row(
     name: str, change: GroupChange, tried: Tried, position: int, orders: Orders, columns: Sequence[str]
 ) -> dict[str, Any]:
-    """A way of the front with its figures."""
+    """Return a way of the front with its figures."""
     way, choices = tried.ways[position], change.choices
     ids = [change.everyone.ids[one] for one in change.everyone.now[list(way.order)].tolist()]
     row: dict[str, Any] = {
@@ -168,7 +159,7 @@ def _row(
 
 
 def _search_row(name: str, choices: Choices, tried: Tried) -> dict[str, Any]:
-    """How far the ways were searched."""
+    """Return how far the ways were searched."""
     is_exact = bool(tried.replayed.all()) and len(tried) == choices.n_ways
     of = f"over {UNCOUNTED:.0e}" if choices.n_ways == UNCOUNTED else f"{choices.n_ways:,}"
     said = f"exact: all {counted(len(tried), 'way')} were evaluated"
@@ -187,7 +178,7 @@ def _search_row(name: str, choices: Choices, tried: Tried) -> dict[str, Any]:
 
 
 def _why_none(tried: Tried, asked: Asked) -> str:
-    """Which bounds are in the way."""
+    """Say which bounds no way keeps."""
     replayed = tried.replayed
     found = tried.figures[replayed]
     best = {name: found[:, asked.columns.index(name)].min() for name in asked.bounds}
@@ -207,7 +198,7 @@ def _why_none(tried: Tried, asked: Asked) -> str:
 
 
 def _runbook(snapshot: Snapshot, evaluator: Evaluator, way: Way, order: str, ids: str) -> Runbook:
-    """The runbook of a way, with the figures of its steps."""
+    """Return the runbook of a way, with the figures of its steps."""
     acts = evaluator.change.acts_of(way)
     steps = evaluator.rollout([way], [acts]).steps.to_pylist()
     return Runbook(snapshot, evaluator.planned.groups[0].consumer_group, evaluator.change, way, order, ids, acts, steps)

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rmqalloc.optimisation._goals import GOALS
 from rmqalloc.results import TableResult
+from rmqalloc.results.schemas import schema_of
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.terminal import cell_text, terminal_table
 from rmqalloc.text import printable
@@ -17,44 +18,25 @@ from rmqalloc.text import printable
 MOST_SHOWN = 20
 """Ways of each group that are shown as text, unless told otherwise."""
 
-_WAY = [
-    ("consumer_group", pa.string()),
-    ("suggested", pa.bool_()),
-    ("strategy", pa.string()),
-    ("n_clients", pa.int64()),
-    ("broker_queues", pa.int64()),
-    ("batch", pa.int64()),
-    ("surge", pa.bool_()),
-    ("order", pa.string()),
-]
+_WAY = schema_of(
+    "consumer_group suggested strategy n_clients broker_queues batch surge order",
+    suggested=pa.bool_(), surge=pa.bool_(), order=pa.string(),
+)  # fmt: skip
 
-SEARCHES_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("is_exact", pa.bool_()),
-        ("n_ways", pa.int64()),
-        ("n_evaluated", pa.int64()),
-        ("n_too_large", pa.int64()),
-        ("n_within_bounds", pa.int64()),
-        ("searched", pa.string()),
-    ]
+SEARCHES_SCHEMA = schema_of(
+    "consumer_group is_exact n_ways n_evaluated n_too_large n_within_bounds searched", searched=pa.string()
 )
 """Columns of `Optimisation.searches`."""
 
-RUNBOOK_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("number", pa.int64()),
-        ("action", pa.string()),
-        ("commands", pa.list_(pa.string())),
-        ("expected", pa.string()),
-    ]
-)
+RUNBOOK_SCHEMA = schema_of(
+    "consumer_group number action commands expected",
+    action=pa.string(), commands=pa.list_(pa.string()), expected=pa.string(),
+)  # fmt: skip
 """Columns of `Optimisation.runbook`."""
 
 
 def front_schema(goals: Sequence[str]) -> pa.Schema:
-    """Columns of `Optimisation.front`.
+    """Return the columns of `Optimisation.front`.
 
     Examples
     --------
@@ -63,9 +45,9 @@ def front_schema(goals: Sequence[str]) -> pa.Schema:
     """
     fields = list(_WAY)
     for name in goals:
-        fields.append((name, GOALS[name].kind))
-        fields += [(f"{name}_is_exact", pa.bool_())] * (GOALS[name].exact is not None)
-    return pa.schema([*fields, ("client_ids", pa.list_(pa.string()))])
+        fields.append(pa.field(name, GOALS[name].kind))
+        fields += [pa.field(f"{name}_is_exact", pa.bool_())] * (GOALS[name].exact is not None)
+    return pa.schema([*fields, pa.field("client_ids", pa.list_(pa.string()))])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,7 +61,7 @@ class Optimisation(TableResult):
         of a group are in the order of their goals, the first of them before the second and so on; the first way is
         ``suggested``. Of ways with the same figures one is shown. ``broker_queues``, ``batch`` and ``surge`` are null where
         there is nothing to choose. ``order`` is a name for the order in which clients go, and ``client_ids`` is that order: of
-        ``any``, every order comes to the same; ``own`` has no name. Where the column ``unowned_is_exact`` or
+        ``any``, all orders give equal results; ``own`` has no name. Where the column ``unowned_is_exact`` or
         ``double_owned_is_exact`` is False, the figure is an upper bound.
     searches : pyarrow.Table
         One row per group: `SEARCHES_SCHEMA`. If ``is_exact``, all ways were evaluated and the front is the true one. ``n_ways``
@@ -115,7 +97,7 @@ class Optimisation(TableResult):
     warnings: tuple[str, ...] = ()
 
     def lines(self, file: IO[str] | None = None, top: int | None = None, runbook: bool = True) -> Iterator[str]:
-        """The front of every group, and the runbook of the suggested way; an upper bound is shown as ``≤ 62``."""
+        """Yield the front of every group, and the runbook of the suggested way; an upper bound is shown as ``≤ 62``."""
         most = checked_top(top) or MOST_SHOWN
         of_row = self.front["consumer_group"].to_pylist()
         for search in self.searches.to_pylist():
@@ -131,12 +113,12 @@ class Optimisation(TableResult):
                 yield from self.texts[name].splitlines()
 
     def markdown(self) -> str:
-        """The runbooks of all groups."""
+        """Return the runbooks of all groups."""
         return "\n".join(self.texts.values())
 
 
 def _shown(ways: pa.Table) -> pa.Table:
-    """Ways for people: a mark before the suggested one; figures with their bounds; client ids are left to programs."""
+    """Return ways for people: a mark before the suggested one, figures with their bounds, and no client ids."""
     columns = {"": ["*" if one else "" for one in ways["suggested"].to_pylist()]}
     for name in ways.column_names:
         if name in ("consumer_group", "suggested", "client_ids") or name.endswith("_is_exact"):

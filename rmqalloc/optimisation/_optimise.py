@@ -156,7 +156,7 @@ def _found(
 
 
 def _numbers(given: Iterable[int], what: str, most: int) -> tuple[int, ...]:
-    """Numbers in ascending order."""
+    """Return numbers in ascending order."""
     try:
         numbers = tuple(sorted({index(one) for one in given}))
     except TypeError as error:
@@ -172,7 +172,7 @@ def _rule(label: str) -> tuple[str, Strategy, Method]:
 
 
 def _surges(restart: bool, ids: str, surge: bool | None) -> tuple[bool, ...]:
-    """Whether restarted clients may start first, each that is to be tried."""
+    """Return each value of surge that is to be tried."""
     if ids not in IDS:
         raise ArgumentError(f"ids must be one of {', '.join(IDS)}, got {ids!r}")
     if surge and (ids == "stable" or not restart):
@@ -190,7 +190,7 @@ def _surges(restart: bool, ids: str, surge: bool | None) -> tuple[bool, ...]:
 def _resizes(
     snapshot: Snapshot, numbers: Sequence[int], topics: Sequence[str], assume_drained: bool
 ) -> tuple[list[Resize], dict[int, str]]:
-    """The changes to these numbers of queues, ascending, and why some cannot be made; one that is there is no change."""
+    """Return the changes to these numbers of queues, ascending, and why others cannot be made; the present number is none."""
     if not numbers:
         return [], {}
     if len(topics) != 1 or is_pattern(topics[0]):
@@ -212,7 +212,7 @@ def _resizes(
 
 
 def _together(found: Sequence[Searched], asked: Asked, warnings: Sequence[str]) -> Optimisation:
-    """The results of all groups as one."""
+    """Join the results of all groups."""
     schema = front_schema(asked.columns)
     rows = [{name: row[name] for name in schema.names} for one in found for row in one.front]
     of_group = dict.fromkeys(text for one in found for text in one.warnings)

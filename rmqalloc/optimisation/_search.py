@@ -36,27 +36,16 @@ Exact = NDArray[np.bool_]
 
 
 class Evaluator(NamedTuple):
-    """Replays ways to change one group.
-
-    Attributes
-    ----------
-    planned : PlannedGroups
-        The group alone.
-    change : GroupChange
-    rules : list of Method
-        The strategies 1, 2, ... of `Way`.
-    goals : tuple of str
-    step_seconds : float
-    """
+    """Replay ways to change one group."""
 
     planned: PlannedGroups
     change: GroupChange
-    rules: list[Method]
+    rules: list[Method]  # the strategies 1, 2, ... of `Way`
     goals: tuple[str, ...]
     step_seconds: float
 
     def figures(self, ways: Sequence[Way]) -> tuple[Figures, Exact]:
-        """Figures of all ways, and which are exact; NaN for a way that is too large to be replayed."""
+        """Return the figures of all ways, and which are exact; NaN for a way that is too large to be replayed."""
         figures = np.full((len(ways), len(self.goals)), np.nan)
         exact = np.ones(figures.shape, bool)
         for start in range(0, len(ways), AT_ONCE):
@@ -75,7 +64,7 @@ class Evaluator(NamedTuple):
         return figures, exact
 
     def rollout(self, ways: Sequence[Way], acts: Sequence[list[Act]]) -> Rollout:
-        """The group as often as there are ways, each copy changed in its own; copies are called 0, 1, ..."""
+        """Replay copies of the group, each changed in its own way; copies are called 0, 1, ..."""
         copies = _copies(self.planned, len(ways))
 
         def schedule_of(copy: GroupAtStart) -> Schedule:
@@ -86,7 +75,7 @@ class Evaluator(NamedTuple):
 
 
 def _copies(planned: PlannedGroups, n: int) -> PlannedGroups:
-    """One group several times, as groups that are called 0, 1, ..."""
+    """Return one group several times, as groups that are called 0, 1, ..."""
     n_units = planned.fleet.n_units
     units = np.tile(np.arange(n_units), n)
     return PlannedGroups(
@@ -141,18 +130,18 @@ class Tried:
 
     @property
     def replayed(self) -> Exact:
-        """Which of them could be replayed."""
+        """Return which of them could be replayed."""
         possible: Exact = np.logical_not(np.isnan(self.figures).any(axis=1))
         return possible
 
     @property
     def excess(self) -> Figures:
-        """By how much they exceed each bound."""
+        """Return by how much they exceed each bound."""
         return excess(self.figures, self._evaluator.goals, self._bounds)
 
     @property
     def within(self) -> Exact:
-        """Which of them are within all bounds."""
+        """Return which of them are within all bounds."""
         kept: Exact = self.replayed & ~(self.excess > 0).any(axis=1)
         return kept
 
@@ -172,7 +161,7 @@ def search(tried: Tried, choices: Choices, orders: Orders, evaluations: int, see
 
 
 def _structured(choices: Choices, orders: Orders, random: Random) -> Iterator[Way]:
-    """All settings in every structured order, each way once."""
+    """Yield all settings in every structured order, each way once."""
     settings = list(choices.settings)
     random.shuffle(settings)  # if they are more than can be tried, a fair part of them is
     found: set[Way] = set()
@@ -186,7 +175,7 @@ def _structured(choices: Choices, orders: Orders, random: Random) -> Iterator[Wa
 
 
 def _children(tried: Tried, choices: Choices, random: Random, most: int) -> list[Way]:
-    """Ways next to the best so far that were not tried; where none is found, others; an empty list if there is no other."""
+    """Return untried neighbours of the best ways; fall back to random ways; empty when none is left."""
     parents = [tried.ways[one] for one in tried.best] or tried.ways
 
     def near() -> Way:
@@ -203,7 +192,7 @@ def _children(tried: Tried, choices: Choices, random: Random, most: int) -> list
 
 
 def order_name(choices: Choices, way: Way, orders: Orders) -> str:
-    """What an order is called: ``any`` if it does not matter, ``own`` if it is none that has a name."""
+    """Return the name of an order: ``any`` if it does not matter, ``own`` if it has no name."""
     if len(choices.blocks(way)) == 1:
         return "any"
     named = (name for name, order in orders.items() if choices.ordered(way, order(way.batch)).order == way.order)

@@ -57,31 +57,18 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Choices:
-    """What there is to choose from for one group.
+    """What there is to choose from for one group; ``strategies``, ``clients`` and ``queues`` are those of `Way`."""
 
-    Attributes
-    ----------
-    n_now : int
-        Clients now.
-    restart : bool
-        Whether all clients that stay are restarted.
-    strategies, clients, queues : tuple of int
-        As in `Way`.
-    surges : tuple of bool
-    batches : tuple of int
-        Sizes of a batch; every one if empty.
-    """
-
-    n_now: int
-    restart: bool
+    n_now: int  # clients now
+    restart: bool  # all clients that stay are restarted
     strategies: tuple[int, ...]
     clients: tuple[int, ...]
     queues: tuple[int, ...]
     surges: tuple[bool, ...]
-    batches: tuple[int, ...] = ()
+    batches: tuple[int, ...] = ()  # sizes of a batch; every one if empty
 
     def sizes(self, strategy: int, n_clients: int) -> tuple[int, ...]:
-        """Sizes of a batch to choose from, ascending."""
+        """Return the sizes of a batch to choose from, ascending."""
         leaving = max(0, self.n_now - n_clients)
         most = max(n_clients - self.n_now, leaving)
         most = max(most, self.n_now if strategy else 0, self.n_now - leaving if self.restart else 0)
@@ -91,7 +78,7 @@ class Choices:
 
     @lazy_property
     def settings(self) -> tuple[Way, ...]:
-        """All settings, as ways without an order."""
+        """Return all settings, as ways without an order."""
         found: list[Way] = []
         for strategy, n_clients in product(self.strategies, self.clients):
             sizes = self.sizes(strategy, n_clients)
@@ -105,7 +92,7 @@ class Choices:
         return tuple(found)
 
     def blocks(self, way: Way) -> list[range]:
-        """Places of the order that are alike: exchanging two clients of one block changes nothing."""
+        """Return the places of the order that are alike: exchanging two clients of one block changes nothing."""
         leaving = max(0, self.n_now - way.n_clients)
         cuts = {0, self.n_now, leaving}
         if way.strategy:
@@ -117,13 +104,13 @@ class Choices:
         return [range(*ends) for ends in pairwise(sorted(cuts))]
 
     def ordered(self, setting: Way, order: Sequence[int]) -> Way:
-        """A setting with an order, as ways are written."""
+        """Return a setting with an order, as ways are written."""
         blocks = self.blocks(setting)
         return setting._replace(order=tuple(one for block in blocks for one in sorted(order[i] for i in block)))
 
     @lazy_property
     def n_ways(self) -> int:
-        """How many ways there are; `UNCOUNTED` if that many or more."""
+        """Return how many ways there are; `UNCOUNTED` if that many or more."""
         counts: dict[tuple[int, ...], int] = {}
         total = 0
         for setting in self.settings:
@@ -136,14 +123,14 @@ class Choices:
         return total
 
     def all_ways(self) -> Iterator[Way]:
-        """Every way once."""
+        """Yield every way once."""
         for setting in self.settings:
             sizes = [len(block) for block in self.blocks(setting)]
             for order in _orders(sizes, tuple(range(self.n_now))):
                 yield setting._replace(order=order)
 
     def neighbour(self, way: Way, random: Random) -> Way:
-        """A way that differs in one respect: two clients exchanged, or one part of the setting.
+        """Return a way that differs in one respect: two clients exchanged, or one part of the setting.
 
         It may be the same way, if there is no other.
         """
@@ -167,7 +154,7 @@ class Choices:
         }
 
     def _set(self, way: Way, part: str, random: Random) -> Way:
-        """The way with the value of a part next to its own."""
+        """Return the way with the value of a part next to its own."""
         values = self._parts(way)[part]
         place = values.index(getattr(way, part))
         near = [values[i] for i in (place - 1, place + 1) if 0 <= i < len(values)]
@@ -177,7 +164,7 @@ class Choices:
 
 
 def _n_orders(sizes: Sequence[int]) -> int:
-    """Ways to part clients into blocks of these sizes, counted up to `UNCOUNTED`."""
+    """Count the ways to part clients into blocks of these sizes, up to `UNCOUNTED`."""
     left, found = sum(sizes), 1
     for size in sizes:
         found *= comb(left, size)
@@ -188,7 +175,7 @@ def _n_orders(sizes: Sequence[int]) -> int:
 
 
 def _orders(sizes: Sequence[int], positions: Order) -> Iterator[Order]:
-    """Every such order, the clients of each block ascending."""
+    """Yield every such order, the clients of each block ascending."""
     if not sizes:
         yield ()
         return
@@ -199,7 +186,7 @@ def _orders(sizes: Sequence[int], positions: Order) -> Iterator[Order]:
 
 
 def structured_orders(loads: Sequence[int], shuffled: Sequence[int]) -> Orders:
-    """Orders that people would think of, each a function of the size of a batch.
+    """Return orders that people would think of, each a function of the size of a batch.
 
     Examples
     --------

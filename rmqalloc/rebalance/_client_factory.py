@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
@@ -30,10 +29,6 @@ from rmqalloc.remoting import (
     timers,
 )
 from rmqalloc.remoting.clock import Clock
-
-if TYPE_CHECKING:
-    pass
-
 
 log = logging.getLogger(__name__)
 
@@ -167,7 +162,7 @@ class MQClientFactory:
     # --- Passes ---
 
     def do_rebalance(self) -> bool:
-        """One pass of every consumer group; False if one left something undone, a group that failed aside."""
+        """Run a pass of every consumer group; False if one left something undone, groups that failed aside."""
         balanced = True
         for consumer in list(self.consumers.values()):
             try:
@@ -197,12 +192,12 @@ class MQClientFactory:
             self.call_later(delay, self._service.wakeup)
 
     def notify_consumer_ids_changed(self, consumer_group: str) -> None:
-        """A broker says that a group's clients changed (code 40); every group of this client then gets a pass."""
+        """Handle a broker's notice that a group's clients changed (code 40): every group of this client gets a pass."""
         log.info("%s hears that clients of %s changed", self.client_id, consumer_group)
         self.rebalance_immediately()
 
     def channel_active(self, address: str) -> None:
-        """A connection to a broker is there (again): a heartbeat to it and, if that is heard, a pass; 5.x only."""
+        """Handle a new broker connection: send a heartbeat to it and, if that succeeds, ask for a pass; 5.x only."""
         if (
             self.profile.channel_events_rebalance
             and address in self.routes.addresses()
@@ -213,7 +208,7 @@ class MQClientFactory:
     # --- Heartbeats and offsets ---
 
     def send_heartbeat_to_all_brokers(self, rebalanced: bool = False) -> bool:
-        """See `Heartbeats.send_to_all`."""
+        """Send heartbeats to all brokers, see `Heartbeats.send_to_all`."""
         return self._heartbeats.send_to_all(rebalanced)
 
     def persist_all_consumer_offset(self) -> None:
@@ -271,7 +266,7 @@ class MQClientFactory:
     # --- Questions to brokers ---
 
     def find_consumer_id_list(self, topic: str, consumer_group: str) -> list[str] | None:
-        """Clients of a group, as a random broker of the topic knows them; None if there is no broker or no good answer."""
+        """Return the clients of a group, as a random broker of the topic knows them; None without a broker or a good answer."""
         address = self._some_address(topic)
         if address is None:
             return None
@@ -285,7 +280,7 @@ class MQClientFactory:
     def query_assignment(
         self, topic: str, consumer_group: str, strategy_name: str, model: MessageModel
     ) -> list[QueueAssignment] | None:
-        """What a random broker of the topic assigns to this client; None if there is no broker or it says: keep yours.
+        """Return what a random broker of the topic assigns to this client; None without a broker or if it says: keep yours.
 
         Raises
         ------
@@ -298,11 +293,11 @@ class MQClientFactory:
         return self.remoting.query_assignment(address, topic, consumer_group, self.client_id, strategy_name, model)
 
     def max_offset(self, queue: MessageQueue) -> int:
-        """Offset after a queue's last message; ClientError if its master is unknown or gives no good answer."""
+        """Return the offset after a queue's last message; ClientError if its master is unknown or gives no good answer."""
         return self._ask_master(queue, lambda address: self.remoting.max_offset(address, queue))
 
     def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
-        """Offset of the first message stored at a time (ms) or later; ClientError as in `max_offset`."""
+        """Return the offset of the first message stored at a time (ms) or later; ClientError as in `max_offset`."""
         return self._ask_master(queue, lambda address: self.remoting.search_offset(address, queue, timestamp))
 
     def _ask_master(self, queue: MessageQueue, ask: Callable[[str], int]) -> int:
@@ -321,7 +316,7 @@ class MQClientFactory:
             raise ClientError(f"broker {address} gave no offset of {queue}: {error}") from error
 
     def _some_address(self, topic: str) -> str | None:
-        """Address of a random broker of a topic, after asking once for a route where there is none."""
+        """Return the address of a random broker of a topic, after asking once for a route where there is none."""
         address = self.routes.random_address(topic)
         if address is None:
             self.update_topic_route(topic)
@@ -402,12 +397,12 @@ class MQClientManager:
         self.factories: dict[str, MQClientFactory] = {}
 
     def get_or_create(self, client_id: str) -> MQClientFactory:
-        """The client of this id, shared by all consumers that ask for it."""
+        """Return the client of this id, shared by all consumers that ask for it."""
         if client_id not in self.factories:
             self.factories[client_id] = MQClientFactory(client_id, self)
         return self.factories[client_id]
 
     def forget(self, factory: MQClientFactory) -> None:
-        """A client has ended; its id may be used anew."""
+        """Forget a client that has ended; its id may be used again."""
         if self.factories.get(factory.client_id) is factory:
             del self.factories[factory.client_id]

@@ -42,12 +42,12 @@ class ClientIdentity:
 
     @property
     def client_id(self) -> str:
-        """The id itself."""
+        """Return the id itself."""
         unit = [] if self.unit_name is None or is_blank(self.unit_name) else [self.unit_name]
         return "@".join([self.ip, self.instance_name, *unit, *(["STREAM"] if self.stream else [])])
 
     def at_start(self, model: MessageModel, pid: int, nano_time: Callable[[], int] | None) -> "ClientIdentity":
-        """What becomes of it when a consumer starts.
+        """Return what becomes of it when a consumer starts.
 
         A clustering consumer without a name of its own is named after its process, and since 4.9.0 after the moment too:
         before, consumers of one process shared a client, and containers with equal process ids on one address were one client
@@ -73,7 +73,7 @@ class ClientIdentity:
 
 
 def is_blank(text: str) -> bool:
-    """Whether a text is empty or white space as Java knows it.
+    """Return True if a text is empty or white space as Java knows it.
 
     Examples
     --------

@@ -125,12 +125,12 @@ class Consumer(ABC):
 
     @property
     def consumer_group(self) -> str:
-        """Its group."""
+        """Return its group."""
         return self._consumer_group
 
     @property
     def client_id(self) -> str:
-        """Its client id; that of the identity given, before `start`."""
+        """Return its client id; that of the identity given, before `start`."""
         return self.identity.client_id
 
     # --- Life ---
@@ -190,10 +190,10 @@ class Consumer(ABC):
 
     @abstractmethod
     def _after_start(self) -> None:
-        """What it does at once when it runs."""
+        """Do what a consumer does as soon as it runs."""
 
     def _check_group(self) -> None:
-        """``Validators.checkGroup``, and the name that is no group's own."""
+        """Check the group's name as ``Validators.checkGroup`` does, and that it is not the default name."""
         group, longest = self.consumer_group, self.manager.profile.longest_group
         if len(group) > longest:
             raise ClientError(
@@ -215,10 +215,10 @@ class Consumer(ABC):
 
     @abstractmethod
     def try_rebalance(self) -> bool:
-        """One pass; False asks for another one soon."""
+        """Run one pass; False asks for another one soon."""
 
     def consumer_data(self) -> ConsumerData:
-        """What heartbeats report of it."""
+        """Return what heartbeats report of it."""
         return ConsumerData(
             self.consumer_group,
             self.rebalance.consume_type(),
@@ -229,16 +229,16 @@ class Consumer(ABC):
         )
 
     def _told_consume_from_where(self) -> ConsumeFromWhere:
-        """What heartbeats say of it: of consumers that pull actively always the same, whatever they are set to."""
+        """Return what heartbeats report; for consumers that pull actively it is constant, whatever they are set to."""
         active = self.rebalance.consume_type() is ConsumeType.ACTIVELY
         return ConsumeFromWhere.LAST_OFFSET if active else self.consume_from_where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """What it subscribes to."""
+        """Return what it subscribes to."""
         return self.rebalance.subscription_inner.values()
 
     def subscribed_topics(self) -> Iterable[str]:
-        """Topics whose routes are kept up to date for it."""
+        """Return the topics whose routes are kept up to date for it."""
         return [subscription.topic for subscription in self.subscriptions()]
 
     def persist_consumer_offset(self) -> None:
@@ -252,7 +252,7 @@ class Consumer(ABC):
             self.rebalance.topic_subscribe_info[topic] = queues
 
     def is_subscribe_topic_need_update(self, topic: str) -> bool:
-        """Whether the topic is subscribed to and has no view yet."""
+        """Return True if the topic is subscribed to and has no view yet."""
         return topic in self.rebalance.subscription_inner and topic not in self.rebalance.topic_subscribe_info
 
     def _check_topic(self, topic: str) -> None:

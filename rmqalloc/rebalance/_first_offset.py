@@ -22,7 +22,7 @@ time.strptime("", "")
 def offset_without_history(
     factory: MQClientFactory, queue: MessageQueue, where: ConsumeFromWhere, consume_timestamp: str
 ) -> int:
-    """First offset of a queue that the group has no offset of.
+    """Return the first offset of a queue that the group has no offset of.
 
     Retry topics are read from their start, except that a group which begins at a time begins them at their end.
     """
@@ -37,7 +37,7 @@ def offset_without_history(
 
 
 def parse_timestamp(text: str) -> int:
-    """Milliseconds since the epoch of a ``yyyyMMddHHmmss`` text in local time.
+    """Return milliseconds since the epoch of a ``yyyyMMddHHmmss`` text in local time.
 
     Unlike Java's lenient format, a thirteenth month is refused.
 
@@ -53,5 +53,5 @@ def parse_timestamp(text: str) -> int:
 
 
 def format_timestamp(milliseconds: int) -> str:
-    """Text of a time, as `parse_timestamp` takes it; the part below a second is lost."""
+    """Return the text of a time, as `parse_timestamp` takes it; the part below a second is lost."""
     return time.strftime(TIMESTAMP_FORMAT, time.localtime(milliseconds // 1_000))

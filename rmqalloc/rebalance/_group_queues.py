@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._requests import PopRequest, PullRequest
+from rmqalloc.rebalance._requests import PopRequest, PullRequest, Queues
 from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
 from rmqalloc.rebalance.queue_table import QueueTable
 from rmqalloc.remoting import ClientError, ConsumeType, MessageModel, SubscriptionData
@@ -68,13 +68,11 @@ class GroupQueues(ABC):
 
     @abstractmethod
     def consume_type(self) -> ConsumeType:
-        """How the consumer reads; queues of passive ones expire when they are not pulled."""
+        """Return how the consumer reads; queues of passive ones expire when they are not pulled."""
 
     @abstractmethod
-    def message_queue_changed(
-        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-    ) -> None:
-        """The queues of a topic have changed; ``mq_all`` is None where a broker assigned them."""
+    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
+        """Handle a change of a topic's queues; ``mq_all`` is None where a broker assigned them."""
 
     @abstractmethod
     def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
@@ -86,10 +84,10 @@ class GroupQueues(ABC):
 
     @abstractmethod
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
-        """Offset a new queue is read from; raises ClientError where Java throws ``MQClientException``."""
+        """Return the offset a new queue is read from; ClientError where Java throws ``MQClientException``."""
 
     def compute_pull_from_where(self, queue: MessageQueue) -> int:
-        """The same, with -1 for ClientError; other errors pass."""
+        """Return the same, with -1 for ClientError; other errors pass."""
         try:
             return self.compute_pull_from_where_with_exception(queue)
         except ClientError as error:
@@ -97,15 +95,15 @@ class GroupQueues(ABC):
             return -1
 
     def client_rebalance(self, topic: str) -> bool:
-        """Whether the client allocates itself, rather than asking a broker to."""
+        """Return True if the client allocates itself, rather than asking a broker to."""
         return True
 
     def consume_init_mode(self) -> int:
-        """Where popping begins; only push consumers pop."""
+        """Return where popping begins; only push consumers pop."""
         raise NotImplementedError("only push consumers pop")
 
     def create_process_queue(self) -> ProcessQueue:
-        """State of a queue that is about to be taken."""
+        """Return the state of a queue that is about to be taken."""
         return ProcessQueue(self.client_factory.clock.now())
 
     def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:  # noqa: B027 (most pull by themselves)
@@ -115,7 +113,7 @@ class GroupQueues(ABC):
         """Begin to pop new queues."""
 
     def working_queues(self, topic: str) -> set[MessageQueue]:
-        """Queues of a topic that are pulled or popped and not dropped."""
+        """Return the queues of a topic that are pulled or popped and not dropped."""
         pulled, popped = self.process_queue_table.of_topic(topic), self.pop_process_queue_table.of_topic(topic)
         working = {queue for queue, process_queue in pulled.items() if not process_queue.dropped}
         if popped:
@@ -165,7 +163,7 @@ class GroupQueues(ABC):
                         process_queue.locked = False
 
     def _lock_batch(self, master: str, queues: list[MessageQueue]) -> set[MessageQueue] | None:
-        """Queues that are now held, None if the broker gave no good answer."""
+        """Return the queues that are now held, None if the broker gave no good answer."""
         factory = self.client_factory
         try:
             return factory.remoting.lock_batch(master, self.consumer_group, factory.client_id, queues, LOCK_TIMEOUT)
@@ -189,7 +187,7 @@ class GroupQueues(ABC):
         process_queue.last_lock_timestamp = self.client_factory.clock.now()
 
     def _queues_by_master(self) -> list[tuple[str, list[MessageQueue]]]:
-        """Queues to lock or unlock together, by broker; those of a broker without a known master are left out."""
+        """Return the queues to lock or unlock together, by broker, without those of brokers whose master is unknown."""
         factory = self.client_factory
         by_broker: dict[str | None, list[MessageQueue]] = {}
         for queue, process_queue in self.process_queue_table.items():

@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class Heartbeats:
-    """Sends a client's heartbeats, in the full form or, where a broker knows what it would say, in the short second form."""
+    """Send a client's heartbeats, in full or, where a broker knows their content, in the short second form."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Heartbeats:
         return True
 
     def send_to(self, address: str) -> bool:
-        """Send to one address; whether it was heard."""
+        """Send to one address; return True if it succeeded."""
         heartbeat = self._heartbeat()
         return not self._sending and bool(heartbeat.consumers) and self._send(address, heartbeat)
 
@@ -62,7 +62,7 @@ class Heartbeats:
         return True
 
     def _send_second_form(self, address: str, heartbeat: HeartbeatData) -> None:
-        """Brokers that never answered with support for it get everything each time."""
+        """Send the second form; brokers that never answered with support for it get everything each time."""
         fingerprint = fingerprint_of(heartbeat)
         heartbeat = replace(heartbeat, fingerprint=fingerprint)
         if self._fingerprints.get(address) == fingerprint:

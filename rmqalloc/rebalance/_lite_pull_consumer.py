@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
@@ -15,7 +14,7 @@ from rmqalloc.rebalance._consumer import Consumer, ServiceState, Settings
 from rmqalloc.rebalance._first_offset import offset_without_history
 from rmqalloc.rebalance._ports import MessageQueueListener
 from rmqalloc.rebalance._pull_consumer import RebalancePull
-from rmqalloc.rebalance._requests import PullTask
+from rmqalloc.rebalance._requests import PullTask, Queues
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import (
@@ -25,10 +24,6 @@ from rmqalloc.remoting import (
     SubscriptionData,
 )
 from rmqalloc.remoting.clock import Clock
-
-if TYPE_CHECKING:
-    pass
-
 
 WISHES = (ConsumeFromWhere.LAST_OFFSET, ConsumeFromWhere.FIRST_OFFSET, ConsumeFromWhere.TIMESTAMP)
 
@@ -136,7 +131,7 @@ class LitePullConsumer(Consumer):
 
     @property
     def consume_from_where(self) -> ConsumeFromWhere:
-        """Where queues without a stored offset begin; see the class."""
+        """Return where queues without a stored offset begin; see the class."""
         return self._consume_from_where
 
     @consume_from_where.setter
@@ -147,7 +142,7 @@ class LitePullConsumer(Consumer):
         self._consume_from_where = where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """What it subscribes to, and what it was given to report besides."""
+        """Return what it subscribes to, and what it was given to report as well."""
         more = self.subscriptions_for_heartbeat if self.manager.profile.tells_more_subscriptions else ()
         return dict.fromkeys([*super().subscriptions(), *more])
 
@@ -160,7 +155,7 @@ class LitePullConsumer(Consumer):
         self.assigned.set_paused(queues, False)
 
     def try_rebalance(self) -> bool:
-        """One pass."""
+        """Run one pass."""
         return self.rebalance.do_rebalance(False)
 
     def persist_consumer_offset(self) -> None:
@@ -180,7 +175,7 @@ class LitePullConsumer(Consumer):
         self.halt()
 
     def _prepare(self) -> None:
-        """It subscribes to nothing by itself."""
+        """Do nothing: it subscribes to nothing by itself."""
 
     def _after_start(self) -> None:
         if self._subscription_type is SubscriptionType.SUBSCRIBE:
@@ -198,18 +193,14 @@ class LitePullConsumer(Consumer):
 
     # --- Following the rebalance ---
 
-    def _take_queues(
-        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-    ) -> None:
+    def _take_queues(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
         """Pull just these queues of a topic: all of them when broadcasting, else the client's share."""
         queues = mq_divided if self.message_model is MessageModel.CLUSTERING or mq_all is None else mq_all
         self.assigned.replace(queues, topic)
         self._follow(queues, topic)
 
     def _take_queues_then(self, listener: MessageQueueListener) -> MessageQueueListener:
-        def changed(
-            topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-        ) -> None:
+        def changed(topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
             self._take_queues(topic, mq_all, mq_divided)
             listener(topic, mq_all, mq_divided)
 
@@ -241,7 +232,7 @@ class RebalanceLitePull(RebalancePull):
         self._lite_consumer = consumer
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
-        """The offset in memory or in the store, or what the group wishes; -1 if none can be read.
+        """Return the offset in memory or in the store, or what the group wishes; -1 if none can be read.
 
         Raises
         ------
@@ -290,15 +281,15 @@ class AssignedQueues:
         self._states: dict[MessageQueue, QueueState] = {}
 
     def queues(self) -> Collection[MessageQueue]:
-        """All of them."""
+        """Return all of them."""
         return self._states.keys()
 
     def state(self, queue: MessageQueue) -> QueueState | None:
-        """One of them."""
+        """Return the state of a queue, None if it is not there."""
         return self._states.get(queue)
 
     def is_paused(self, queue: MessageQueue) -> bool:
-        """Whether a queue is paused, or not there."""
+        """Return True if a queue is paused, or not there."""
         state = self._states.get(queue)
         return state is None or state.paused
 

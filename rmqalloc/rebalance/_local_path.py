@@ -65,13 +65,13 @@ def _take_share(impl: GroupQueues, topic: str, is_order: bool) -> bool:
 
 
 def _view_to_divide(impl: GroupQueues, topic: str) -> AbstractSet[MessageQueue] | None:
-    """Queues of a topic to be divided; None without a route and, since 5.5, also without a queue in it."""
+    """Return the queues of a topic to divide; None without a route and, since 5.5, also without a queue in it."""
     view = impl.topic_subscribe_info.get(topic)
     return None if impl.client_factory.profile.empty_view_is_missing and not view else view
 
 
 def _tell_null_route(impl: GroupQueues, topic: str) -> None:
-    """A topic without a route is reported as an empty one, at every pass; its queues stay."""
+    """Report a topic without a route as an empty one, at every pass; its queues stay."""
     log.info("%s has no route to %s", impl.consumer_group, topic)
     if impl.client_factory.profile.tells_null_route:
         impl.message_queue_changed(topic, _NOTHING, _NOTHING)

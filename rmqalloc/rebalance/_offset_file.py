@@ -26,7 +26,7 @@ class OffsetFileError(Error, ValueError):
 
 
 def offset_path(directory: Path, client_id: str, consumer_group: str) -> Path:
-    """Where a client keeps the offsets of a group.
+    """Return the path where a client keeps the offsets of a group.
 
     Examples
     --------
@@ -42,14 +42,10 @@ def offset_path(directory: Path, client_id: str, consumer_group: str) -> Path:
 
 
 def read_offsets(path: Path) -> dict[MessageQueue, int]:
-    """Offsets of a file, or of its backup where the file is missing, empty or damaged; none where both are missing."""
-    text = _text(path)
-    if text:
-        try:
-            return dict(_offsets(text))
-        except OffsetFileError:
-            pass  # a write that was cut short; what was there before is in the backup
-    backup = _backup(path)
+    """Return the offsets of a file, or of its backup where the file is missing, empty or damaged; none without both."""
+    if (found := _good(_text(path))) is not None:
+        return found
+    backup = _backup(path)  # the write of the file was cut short; what was there before is in the backup
     text = _text(backup)
     try:
         return dict(_offsets(text)) if text else {}
@@ -76,7 +72,7 @@ def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
 
 
 def merge_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
-    """As `write_offsets`; offsets of other queues that are there stay, also those that another process writes meanwhile.
+    """Write offsets as `write_offsets` does; offsets of other queues in the file stay, also those written meanwhile.
 
     Examples
     --------
@@ -94,18 +90,18 @@ def merge_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
 
 def _write(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
     previous = _text(path)
-    if previous is not None and _is_good(previous):  # else the backup is all there is
+    if previous is not None and _good(previous) is not None:  # else the backup is all there is
         write_file(_backup(path), previous, sync="nothing")
     lines = ",\n".join(f"{_key(queue)}:{offset}" for queue, offset in sorted(offsets.items()))
     write_file(path, f'{{"offsetTable":{{\n{lines}\n}}}}', sync="content")
 
 
-def _is_good(text: str) -> bool:
+def _good(text: str | None) -> dict[MessageQueue, int] | None:
+    """Return the offsets of a text, None if it is missing, empty or damaged."""
     try:
-        dict(_offsets(text))
+        return dict(_offsets(text or ""))
     except OffsetFileError:
-        return False
-    return True
+        return None
 
 
 def _backup(path: Path) -> Path:
@@ -113,7 +109,7 @@ def _backup(path: Path) -> Path:
 
 
 def _text(path: Path) -> str | None:
-    """Text of a file; None if it cannot be read or is larger than any that is read."""
+    """Return the text of a file; None if it cannot be read or is too large."""
     try:
         return read_source(path).data.decode("utf-8", "replace")
     except (OSError, DocumentError):
@@ -126,7 +122,7 @@ def _key(queue: MessageQueue) -> str:
 
 
 def _offsets(text: str) -> Iterator[tuple[MessageQueue, int]]:
-    """Entries of ``{"offsetTable":{{queue}:offset,...}}``; OffsetFileError for anything else."""
+    """Yield the entries of ``{"offsetTable":{{queue}:offset,...}}``; OffsetFileError for anything else."""
     at = _after(text, _after(text, 0, "{"), '"offsetTable"')
     at = _after(text, _after(text, at, ":"), "{")
     first = True
@@ -144,7 +140,7 @@ def _offsets(text: str) -> Iterator[tuple[MessageQueue, int]]:
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:
-    """A JSON value and where it ends."""
+    """Return a JSON value and where it ends."""
     try:
         return json.JSONDecoder().raw_decode(text, at)
     except RecursionError:
@@ -154,7 +150,7 @@ def _value(text: str, at: int) -> tuple[Any, int]:
 
 
 def _after(text: str, at: int, token: str) -> int:
-    """Where the next thing begins after a token that must be at ``at``."""
+    """Return where the text goes on after a token that must be at ``at``."""
     at = _blank(text, at)
     if not text.startswith(token, at):
         raise OffsetFileError(f"expected {token} at character {at}")

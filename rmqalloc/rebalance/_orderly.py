@@ -58,13 +58,13 @@ class OrderlyService:
             self._impl.unlock_all(oneway=False)
 
     def may_consume(self, process_queue: ProcessQueue) -> bool:
-        """Whether the broker's lock is held and not lost; without it consuming stops and `lock_later` is due."""
+        """Return True if the broker's lock is held and not lost; without it consuming stops and `lock_later` is due."""
         if not self._shares_queues:
             return True
         return process_queue.locked and not process_queue.is_lock_expired(self._impl.client_factory.clock.now())
 
     def may_go_on(self, since: int) -> bool:
-        """Whether a stretch of consuming one queue that began at ``since`` (ms) may go on; else it makes a pause of 10 ms."""
+        """Return True if consuming one queue since ``since`` (ms) may go on; else it pauses for 10 ms."""
         return self._impl.client_factory.clock.now() - since <= MAX_CONTINUOUS_CONSUMPTION
 
     def lock_later(self, queue: MessageQueue, resume: Callable[[int], None]) -> None:

@@ -20,11 +20,10 @@ as RemotingError. No exception of a port ends the rebalance service or a timer; 
 """
 
 from collections.abc import Callable, Iterable
-from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance._requests import PopRequest, PullRequest
+from rmqalloc.rebalance._requests import PopRequest, PullRequest, Queues
 from rmqalloc.remoting import (
     ConsumerData,
     HeartbeatData,
@@ -34,7 +33,7 @@ from rmqalloc.remoting import (
     TopicRouteData,
 )
 
-MessageQueueListener = Callable[[str, AbstractSet[MessageQueue] | None, AbstractSet[MessageQueue]], None]
+MessageQueueListener = Callable[[str, Queues | None, Queues], None]
 """``listener(topic, mq_all, mq_divided)``: the queues of a topic have changed; ``mq_all`` is None where a broker assigned.
 
 Called at the end of the pass over that topic, after the table of queues was changed and new queues were dispatched. An error of
@@ -48,7 +47,7 @@ class PullDispatcher(Protocol):
 
     One request is one loop: pull, hand over, pull again, until ``request.process_queue.dropped``. A queue that comes back is a
     new request with a new process queue. An error is logged, the other requests are handed over, and the queue that nobody
-    reads expires after 120 s and is handed over anew. Neither method may pull before it returns.
+    reads expires after 120 s and is handed over again. Neither method may pull before it returns.
     """
 
     def pull_later(self, request: PullRequest, delay: int) -> None:
@@ -73,25 +72,25 @@ class RebalancingConsumer(Protocol):
 
     @property
     def consumer_group(self) -> str:
-        """Its group; it does not change."""
+        """Return its group; it does not change."""
 
     def consumer_data(self) -> ConsumerData:
-        """What heartbeats report of it; an error keeps the heartbeats of all groups of the client from being sent."""
+        """Return what heartbeats report of it; an error keeps the heartbeats of all groups of the client from being sent."""
 
     def subscribed_topics(self) -> Iterable[str]:
-        """Topics whose routes are kept up to date for it; an error keeps all routes of the client from being asked for."""
+        """Return the topics whose routes are kept up to date; an error keeps all routes of the client from being asked."""
 
     def try_rebalance(self) -> bool:
-        """One pass; False asks for another one soon. An error is logged, and the other groups get their pass."""
+        """Run one pass; False asks for another one soon. An error is logged, and the other groups get their pass."""
 
     def persist_consumer_offset(self) -> None:
         """Store its offsets; never raises (the groups after it would store theirs 5 s later)."""
 
-    def update_topic_subscribe_info(self, topic: str, queues: AbstractSet[MessageQueue]) -> None:
+    def update_topic_subscribe_info(self, topic: str, queues: Queues) -> None:
         """Take a route view, if the topic is subscribed to; never raises."""
 
     def is_subscribe_topic_need_update(self, topic: str) -> bool:
-        """Whether the topic is subscribed to and has no view yet; never raises."""
+        """Return True if the topic is subscribed to and has no view yet; never raises."""
 
     def halt(self) -> None:
         """Stop its timers without a word to anybody; never raises."""
@@ -106,7 +105,7 @@ class Remoting(Protocol):
     """
 
     def topic_route(self, topic: str) -> TopicRouteData:
-        """Route of a topic (code 105); TOPIC_NOT_EXIST where there is none.
+        """Return the route of a topic (code 105); TOPIC_NOT_EXIST where there is none.
 
         Called at the start of a consumer, every 30 s, and wherever no broker of a topic is known. ResponseError keeps what was
         known. Any other error ends the poll, so the topics after it wait for the next one; in a pass it fails the topic; at the
@@ -114,7 +113,7 @@ class Remoting(Protocol):
         """
 
     def send_heartbeat(self, address: str, heartbeat: HeartbeatData) -> HeartbeatReply | None:
-        """Heartbeat (code 34); the answer matters to heartbeats with a fingerprint only, and None is that of an old broker.
+        """Send a heartbeat (code 34); the answer matters to heartbeats with a fingerprint only; None is that of an old broker.
 
         Called every 30 s, at the start of a push consumer, when it subscribes and when its queues change. After an error the
         other brokers get theirs all the same, and this one at the next heartbeat.
@@ -124,7 +123,7 @@ class Remoting(Protocol):
         """Leave a group (code 35), at shutdown; after an error the consumer ends all the same, unknown to the broker."""
 
     def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
-        """Client ids of a group, in any order, repeats included (code 38); SYSTEM_ERROR where there are none.
+        """Return the client ids of a group, in any order, repeats included (code 38); SYSTEM_ERROR where there are none.
 
         Called once per topic and pass. Any error leaves the topic as it is until the next pass.
         """
@@ -146,14 +145,14 @@ class Remoting(Protocol):
     def query_assignment(
         self, address: str, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
     ) -> list[QueueAssignment] | None:
-        """Queues that the broker assigns to this client (code 400); None means: keep what you have.
+        """Return the queues that the broker assigns to this client (code 400); None means: keep what you have.
 
         Called once per topic and pass of a push consumer with ``client_rebalance=False``. Any error leaves the topic as it is,
         and another pass follows after 1 s.
         """
 
     def query_offset(self, address: str, consumer_group: str, queue: MessageQueue) -> int:
-        """Stored offset (code 14); QUERY_NOT_FOUND where there is none, so that the group begins where it wishes.
+        """Return the stored offset (code 14); QUERY_NOT_FOUND where there is none, so that the group begins where it wishes.
 
         Called for each new queue. Any other error keeps the queue from being taken in this pass (before 5.0 any ResponseError
         counts as QUERY_NOT_FOUND).
@@ -163,11 +162,11 @@ class Remoting(Protocol):
         """Store an offset, one-way (code 15).
 
         Called every 5 s for each queue with an offset, when a queue is given up and at shutdown. An error is logged; the offset
-        is sent anew 5 s later, unless the queue was given up: its next owner then begins at the offset stored before.
+        is sent again 5 s later, unless the queue was given up: its next owner then begins at the offset stored before.
         """
 
     def max_offset(self, address: str, queue: MessageQueue) -> int:
-        """Offset after the last message (code 30), for a new queue without a stored one; an error: as in `query_offset`."""
+        """Return the offset after the last message (code 30), for a new queue without a stored one; fails as `query_offset`."""
 
     def search_offset(self, address: str, queue: MessageQueue, timestamp: int) -> int:
-        """Offset of the first message stored at ``timestamp`` (ms) or later (code 29), used and failing as `max_offset`."""
+        """Return the offset of the first message stored at ``timestamp`` (ms) or later (code 29); used as `max_offset`."""

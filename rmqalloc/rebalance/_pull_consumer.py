@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Unpack
+from typing import Unpack
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, Settings
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance._requests import Queues
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import ConsumeType, SubscriptionData
-
-if TYPE_CHECKING:
-    from rmqalloc.rebalance._consumer import Consumer
 
 
 class PullConsumer(Consumer):
@@ -70,22 +67,22 @@ class PullConsumer(Consumer):
         self.rebalance.subscription_inner.pop(topic, None)
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """Its registered topics, always with version 0, or what was registered in their place."""
+        """Return its registered topics, always with version 0, or what was registered in their place."""
         if self.register_subscriptions and self.manager.profile.told_subscriptions:
             return self.register_subscriptions
         return [SubscriptionData(topic) for topic in sorted(self.register_topics)]
 
     def try_rebalance(self) -> bool:
-        """One pass; nothing to be done where that is switched off."""
+        """Run one pass; nothing is to be done where that is switched off."""
         if not self.enable_rebalance and self.manager.profile.pull_passes_switch:
             return True
         return self.rebalance.do_rebalance(False)
 
     def halt(self) -> None:
-        """It has no timers."""
+        """Do nothing: it has no timers."""
 
     def _after_start(self) -> None:
-        """It waits for its timers."""
+        """Do nothing: it waits for its timers."""
 
     def _prepare(self) -> None:
         for topic in sorted(self.register_topics):
@@ -108,12 +105,10 @@ class RebalancePull(RebalanceImpl):
         self._consumer = consumer
 
     def consume_type(self) -> ConsumeType:
-        """Active."""
+        """Return that it reads actively."""
         return ConsumeType.ACTIVELY
 
-    def message_queue_changed(
-        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-    ) -> None:
+    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
         """Tell the listener; its errors are logged and change nothing."""
         if self._consumer.listener is not None:
             try:
@@ -133,5 +128,5 @@ class RebalancePull(RebalanceImpl):
         self._consumer.offset_store.remove_offset(queue)
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
-        """Always 0: such a consumer decides by itself."""
+        """Return 0: such a consumer decides by itself."""
         return 0

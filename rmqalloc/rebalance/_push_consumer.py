@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TypeVar, Unpack
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
@@ -16,7 +16,7 @@ from rmqalloc.rebalance._first_offset import offset_without_history, parse_times
 from rmqalloc.rebalance._orderly import OrderlyService
 from rmqalloc.rebalance._ports import PullDispatcher
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
-from rmqalloc.rebalance._requests import INIT_FROM_MAX, INIT_FROM_MIN, PopRequest, PullRequest
+from rmqalloc.rebalance._requests import INIT_FROM_MAX, INIT_FROM_MIN, PopRequest, PullRequest, Queues
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import (
@@ -27,9 +27,7 @@ from rmqalloc.remoting import (
     ResponseCode,
 )
 
-if TYPE_CHECKING:
-    pass
-
+AnyRequest = TypeVar("AnyRequest", PullRequest, PopRequest)
 
 UNSET = -1
 _MOST = {
@@ -41,14 +39,14 @@ _MOST = {
 
 
 class SteadyPulls:
-    """Reading that always goes on and reads nothing: queues never expire."""
+    """Reading that always goes on and reads nothing, so that queues never expire."""
 
     def pull_later(self, request: PullRequest, delay: int) -> None:
-        """The queue counts as pulled from now on."""
+        """Count the queue as pulled from now on."""
         request.process_queue.pulling = True
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
-        """The queue counts as popped from now on."""
+        """Count the queue as popped from now on."""
         request.process_queue.pulling = True
 
 
@@ -134,7 +132,7 @@ class PushConsumer(Consumer):
         self.rebalance.do_rebalance(self.orderly)
 
     def try_rebalance(self) -> bool:
-        """One pass; False while paused."""
+        """Run one pass; False while paused."""
         return not self.paused and self.rebalance.do_rebalance(self.orderly)
 
     def share_thresholds(self, n_queues: int) -> None:
@@ -197,19 +195,17 @@ class RebalancePush(RebalanceImpl):
         self._consumer = consumer
 
     def consume_type(self) -> ConsumeType:
-        """Passive."""
+        """Return that it reads passively."""
         return ConsumeType.PASSIVELY
 
     def client_rebalance(self, topic: str) -> bool:
-        """Only a concurrent clustering consumer that is set to leaves it to brokers, where they can."""
+        """Return False for a concurrent clustering consumer that is set to leave it to brokers, where they can."""
         consumer = self._consumer
         broadcasts = self.message_model is MessageModel.BROADCASTING
         can_ask = self.client_factory.profile.server_assignment
         return consumer.client_rebalance or consumer.orderly or broadcasts or not can_ask
 
-    def message_queue_changed(
-        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
-    ) -> None:
+    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
         """Make the subscription newer, share out thresholds, send heartbeats to every broker, then call the user's listener.
 
         Raises
@@ -242,7 +238,7 @@ class RebalancePush(RebalanceImpl):
         return self._remove_and_unlock(queue, process_queue)
 
     def _remove_and_unlock(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
-        """5.2 and later: wait for the consume lock a little, do without it once the broker's lock is old."""
+        """Wait for the consume lock a little, do without it once the broker's lock is old (5.2 and later)."""
         profile, now = self.client_factory.profile, self.client_factory.clock.now()
         forced = process_queue.dropped and now > process_queue.last_lock_timestamp + profile.late_unlock_delay
         try:
@@ -259,7 +255,7 @@ class RebalancePush(RebalanceImpl):
         return False
 
     def _remove_and_unlock_late(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
-        """Before 5.2: wait for the consume lock longer; messages that were pulled delay the unlock, not the removal."""
+        """Wait for the consume lock longer (before 5.2); messages that were pulled delay the unlock, not the removal."""
         factory = self.client_factory
         self._consumer.offset_store.remove_offset(queue)
         if not process_queue.takes_consume_lock(factory.clock.now(), factory.profile.ordered_lock_wait):
@@ -280,7 +276,7 @@ class RebalancePush(RebalanceImpl):
         self._consumer.offset_store.remove_offset(queue)
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
-        """The stored offset, or what the group wishes where there is none.
+        """Return the stored offset, or what the group wishes where there is none.
 
         Raises
         ------
@@ -304,34 +300,29 @@ class RebalancePush(RebalanceImpl):
         return offset
 
     def consume_init_mode(self) -> int:
-        """From the first message for groups that consume from the first offset, else from the last."""
+        """Return the first message for groups that consume from the first offset, else the last."""
         first = self._consumer.consume_from_where is ConsumeFromWhere.FIRST_OFFSET
         return INIT_FROM_MIN if first else INIT_FROM_MAX
 
     def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:
         """Hand them to whoever reads; one that is not taken is logged, and its queue expires for lack of pulls."""
-        for request in requests:
-            try:
-                self._consumer.dispatcher.pull_later(request, delay)
-            except Exception as error:
-                refuse_defect(error)
-                self._not_taken(request)
+        self._hand_over(self._consumer.dispatcher.pull_later, requests, delay)
 
     def dispatch_pop_requests(self, requests: list[PopRequest], delay: int) -> None:
         """Hand them to whoever reads, as in `dispatch_pull_requests`."""
+        self._hand_over(self._consumer.dispatcher.pop_later, requests, delay)
+
+    def _hand_over(self, take: Callable[[AnyRequest, int], None], requests: list[AnyRequest], delay: int) -> None:
         for request in requests:
             try:
-                self._consumer.dispatcher.pop_later(request, delay)
+                take(request, delay)
             except Exception as error:
                 refuse_defect(error)
-                self._not_taken(request)
-
-    def _not_taken(self, request: PullRequest | PopRequest) -> None:
-        """The queue stands in the table already, so the pass must come to its end: brokers and the listener are informed."""
-        log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
+                # The queue is in the table already: the pass must go on, so that brokers and the listener are notified.
+                log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
 
     def prepare_ordered_pull(self, request: PullRequest) -> bool:
-        """Whether an ordered queue may be pulled: only while locked, the first time from its offset read anew.
+        """Return True if an ordered queue may be pulled: only while locked, the first time from its offset read again.
 
         Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) if not.
         """

@@ -24,7 +24,7 @@ class RebalanceImpl(GroupQueues):
     """
 
     def do_rebalance(self, is_order: bool) -> bool:
-        """One pass over all subscribed topics.
+        """Run a pass over all subscribed topics.
 
         A topic that fails does not keep the others from being done; a failed retry topic does not even count.
 

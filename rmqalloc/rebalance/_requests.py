@@ -1,9 +1,12 @@
 """What a rebalance asks the reading side of a consumer to do."""
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
+
+Queues = AbstractSet[MessageQueue]
 
 INIT_FROM_MIN = 0
 INIT_FROM_MAX = 1

@@ -15,7 +15,7 @@ from rmqalloc.remoting.bodies import (
 
 
 def subscribe_view(topic: str, route: TopicRouteData) -> frozenset[MessageQueue]:
-    """Queues that a consumer divides: those of brokers that let themselves be read, or the logical ones of a static topic.
+    """Return the queues that a consumer divides: those of readable brokers, or the logical ones of a static topic.
 
     The number of write queues, the right to write, a missing master and the order configuration play no part.
 
@@ -36,7 +36,7 @@ def subscribe_view(topic: str, route: TopicRouteData) -> frozenset[MessageQueue]
 
 
 def static_endpoints(topic: str, route: TopicRouteData) -> dict[MessageQueue, str]:
-    """Physical broker of every logical queue of a static topic; empty for other topics.
+    """Return the physical broker of every logical queue of a static topic; nothing for other topics.
 
     Ids without a broker are there too, on ``__syslo__none__``. Of two brokers that hold one queue the newer epoch counts.
 
@@ -57,7 +57,7 @@ def static_endpoints(topic: str, route: TopicRouteData) -> dict[MessageQueue, st
 
 
 def logical_broker_name(scope: str) -> str:
-    """Broker name of the logical queues of a scope.
+    """Return the broker name of the logical queues of a scope.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class RouteViews:
         self._last: dict[str, tuple[TopicRouteData, frozenset[MessageQueue]]] = {}
 
     def view(self, topic: str, route: TopicRouteData) -> frozenset[MessageQueue]:
-        """`subscribe_view`, or what it last said of an equal route."""
+        """Return `subscribe_view` of a route, or its last answer for an equal route."""
         last = self._last.get(topic)
         if last is None or (last[0] is not route and last[0] != route):
             last = self._last[topic] = (route, subscribe_view(topic, route))
@@ -110,7 +110,7 @@ class RouteTable:
         self._endpoints: dict[str, dict[MessageQueue, str]] = {}
 
     def has_changed(self, topic: str, route: TopicRouteData) -> bool:
-        """Whether a route differs from the one kept, the order of its entries aside."""
+        """Return True if a route differs from the one kept, the order of its entries aside."""
         old = self._routes.get(topic)
         return old is None or (old is not route and _ordered(old) != _ordered(route))
 
@@ -132,33 +132,31 @@ class RouteTable:
             for address in broker.addresses.values()
         }
         for name, addresses in list(self.broker_addresses.items()):
-            kept = {broker_id: address for broker_id, address in addresses.items() if address in named}
-            if kept:
-                self.broker_addresses[name] = kept
-            else:
+            self.broker_addresses[name] = {number: one for number, one in addresses.items() if one in named}
+            if not self.broker_addresses[name]:
                 del self.broker_addresses[name]
 
     def addresses(self) -> list[str]:
-        """Every address of every broker, masters and slaves."""
+        """Return every address of every broker, masters and slaves."""
         return [address for addresses in self.broker_addresses.values() for address in addresses.values()]
 
     def broker_of(self, queue: MessageQueue) -> str | None:
-        """Physical broker of a queue; None for a logical queue that its topic does not have."""
+        """Return the physical broker of a queue; None for a logical queue that its topic does not have."""
         endpoints = self._endpoints.get(queue.topic)
         return endpoints.get(queue) if endpoints else queue.broker_name
 
     def master_of(self, broker_name: str | None) -> str | None:
-        """Address of a broker's master, None if none is known."""
+        """Return the address of a broker's master, None if none is known."""
         servers = None if broker_name is None else self.broker_addresses.get(broker_name)
         return servers.get(MASTER_ID) if servers else None
 
     def any_of(self, broker_name: str | None) -> str | None:
-        """Address of a broker's master or else of its server with the lowest id, None if none is known."""
+        """Return the address of a broker's master or else of its server with the lowest id, None if none is known."""
         servers = None if broker_name is None else self.broker_addresses.get(broker_name)
         return servers[min(servers)] if servers else None
 
     def random_address(self, topic: str) -> str | None:
-        """Address of a random broker of a topic: its master, or a random server of a broker without one."""
+        """Return the address of a random broker of a topic: its master, or a random server of a broker without one."""
         route = self._routes.get(topic)
         if route is None or not route.broker_datas:
             return None
@@ -170,6 +168,6 @@ class RouteTable:
 
 
 def _ordered(route: TopicRouteData) -> tuple[object, ...]:
-    """A route with its entries in one order."""
+    """Return the parts of a route with their entries in one order."""
     brokers: list[BrokerData] = sorted(route.broker_datas, key=attrgetter("broker_name"))
     return sorted(route.queue_datas, key=attrgetter("broker_name")), brokers, route.topic_queue_mapping

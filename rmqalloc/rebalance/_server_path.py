@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._table_update import add_popped, add_pulled, drop_unneeded, offset_or_nothing
 from rmqalloc.remoting import MessageRequestMode, QueueAssignment, SubscriptionData
-
-if TYPE_CHECKING:
-    from rmqalloc.rebalance.process_queue import PopProcessQueue
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +41,7 @@ def rebalance_by_broker(impl: GroupQueues, topic: str, is_order: bool) -> bool:
 
 
 def _queues(assignments: Iterable[QueueAssignment], popped: bool) -> set[MessageQueue]:
-    """Queues to pop, or those to pull; whatever is not to be popped is to be pulled."""
+    """Return the queues to pop, or those to pull; all that are not popped are pulled."""
     return {
         assignment.queue
         for assignment in assignments
@@ -60,7 +56,8 @@ def _update_tables(
         _follow_mode(impl, topic, bool(pulled), bool(popped))
     changed = [
         drop_unneeded(impl, topic, pulled, impl.process_queue_table, impl.remove_unnecessary_message_queue),
-        drop_unneeded(impl, topic, popped, impl.pop_process_queue_table, _let_go),
+        # Popped queues have nothing to store and no lock.
+        drop_unneeded(impl, topic, popped, impl.pop_process_queue_table, lambda _queue, _process_queue: True),
         add_pulled(impl, pulled, is_order, offset_or_nothing(impl)),
         add_popped(impl, topic, popped),
     ]
@@ -68,15 +65,10 @@ def _update_tables(
 
 
 def _follow_mode(impl: GroupQueues, topic: str, pulls: bool, pops: bool) -> None:
-    """A topic that is pulled needs the retry topic of popping too, for what was popped before; one that is popped does not."""
+    """Subscribe a pulled topic to the retry topic of popping too, for what was popped before; end that of a popped one."""
     retry_topic = f"{RETRY_PREFIX}{impl.consumer_group}_{topic}"
     if pulls and not pops:
         now = impl.client_factory.clock.now()
         impl.subscription_inner[retry_topic] = SubscriptionData(retry_topic, sub_version=now)
     elif pops and not pulls:
         impl.subscription_inner.pop(retry_topic, None)
-
-
-def _let_go(queue: MessageQueue, process_queue: PopProcessQueue) -> bool:
-    """Popped queues have nothing to store and no lock."""
-    return True

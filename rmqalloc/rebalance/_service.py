@@ -56,7 +56,7 @@ class RebalanceService:
             self._wait(0)
 
     def shutdown(self) -> None:
-        """No further pass."""
+        """Stop: no further pass."""
         self._stopped = True
         if self._timer is not None:
             self._timer.cancel()

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rmqalloc.defects import refuse_defect
@@ -47,7 +48,7 @@ class FixedRate:
         self._timer: Timer = clock.call_later(first, self._call)
 
     def cancel(self) -> None:
-        """No further call."""
+        """Stop: no further call."""
         self._cancelled = True
         self._timer.cancel()
 
@@ -62,14 +63,12 @@ class FixedRate:
             self._timer = self._clock.call_later(max(0, self._due - self._clock.now()), self._call)
 
 
+@dataclass(slots=True, eq=False)
 class _Entry:
     """A timer of `SystemClock`, cancelled when its action is gone; ``future`` is set where somebody waits for it."""
 
-    __slots__ = ("action", "future")
-
-    def __init__(self, action: Callable[[], None], future: Future[Any] | None = None) -> None:
-        self.action: Callable[[], None] | None = action
-        self.future = future
+    action: Callable[[], None] | None
+    future: Future[Any] | None = None
 
     def cancel(self) -> None:
         self.action = None
@@ -99,7 +98,7 @@ class SystemClock:
         self._thread.start()
 
     def now(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return milliseconds since the epoch."""
         return self._origin + _monotonic()
 
     def call_later(self, delay: int, action: Callable[[], None]) -> Timer:
@@ -157,7 +156,7 @@ class SystemClock:
                 entry.future.cancel()
 
     def _next(self) -> _Entry | None:
-        """The next entry when it is due, None when the clock is closed."""
+        """Return the next entry when it is due, None when the clock is closed."""
         with self._changed:
             while not self._closed:
                 if self._entries and self._entries[0][0] <= _monotonic():

@@ -21,7 +21,7 @@ def update_process_queue_table(
 ) -> bool:
     """Make the pulled queues of a topic the target set, as far as locks and offsets can be had.
 
-    A dropped ordered queue that cannot be removed yet stays in the table and keeps the same queue from being added anew.
+    A dropped ordered queue that cannot be removed yet stays in the table and keeps the same queue from being added again.
 
     Notes
     -----
@@ -54,7 +54,7 @@ def drop_unneeded(
 def _dropped(
     impl: GroupQueues, topic: str, target: Collection[MessageQueue], table: QueueTable[AnyProcessQueue]
 ) -> Iterator[tuple[MessageQueue, AnyProcessQueue]]:
-    """Queues that are not needed, dropped as they are found; whether one stands still is looked at when its turn comes."""
+    """Drop queues that are not needed and yield them; each is checked for standing still when its turn comes."""
     clock = impl.client_factory.clock
     passive = impl.consume_type() is ConsumeType.PASSIVELY
     for queue, process_queue in list(table.of_topic(topic).items()):
@@ -103,7 +103,7 @@ def add_popped(impl: GroupQueues, topic: str, target: Collection[MessageQueue]) 
 
 
 def offset_or_nothing(impl: GroupQueues) -> Callable[[MessageQueue], int]:
-    """First offset of a queue, with -1 for any error whatever."""
+    """Return a function for the first offset of a queue, with -1 for any error whatever."""
 
     def first_offset(queue: MessageQueue) -> int:
         try:
@@ -117,5 +117,5 @@ def offset_or_nothing(impl: GroupQueues) -> Callable[[MessageQueue], int]:
 
 
 def _missing(target: Collection[MessageQueue], table: QueueTable[AnyProcessQueue]) -> list[MessageQueue]:
-    """In an order that does not depend on hashes, so that runs repeat; Java has none."""
+    """Return missing queues in an order that does not depend on hashes, so that runs repeat; Java has none."""
     return sorted(table.lacks(target))

@@ -77,11 +77,11 @@ class OffsetStore(ABC):
             self._frozen.discard(queue)
 
     def offsets(self, topic: str | None = None) -> dict[MessageQueue, int]:
-        """What memory holds, of one topic or of all."""
+        """Return what memory holds, of one topic or of all."""
         return {queue: offset for queue, offset in self._offsets.items() if not topic or queue.topic == topic}
 
     def read_offset(self, queue: MessageQueue | None, where: ReadOffsetType) -> int:
-        """An offset, or a number below zero that says why there is none.
+        """Return an offset, or a number below zero that says why there is none.
 
         Parameters
         ----------
@@ -105,11 +105,11 @@ class OffsetStore(ABC):
 
     @abstractmethod
     def _answer_to_no_queue(self) -> int:
-        """The number below zero that stands for a question without a queue."""
+        """Return the number below zero that stands for a question without a queue."""
 
     @abstractmethod
     def _read_store(self, queue: MessageQueue) -> int:
-        """A stored offset, put into memory even if it is below zero; or a number below zero that says why there is none."""
+        """Return a stored offset, put into memory even if below zero; or a number below zero that says why there is none."""
 
     @abstractmethod
     def persist(self, queue: MessageQueue) -> None:
@@ -175,7 +175,7 @@ class RemoteOffsetStore(OffsetStore):
                 self.remove_offset(queue)
 
     def _address(self, queue: MessageQueue, master_first: bool) -> str:
-        """A server of a queue's broker: its master if known; where it is not and comes first, the route is asked for again."""
+        """Return a server of a queue's broker: its master if known and wanted first, else, after asking for the route, any."""
         routes = self._factory.routes
         find = routes.master_of if master_first else routes.any_of
         address = find(routes.broker_of(queue))

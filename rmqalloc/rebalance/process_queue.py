@@ -69,34 +69,34 @@ class ProcessQueue:
         self._consumed_until: int | None = None
 
     def is_pull_expired(self, now: int) -> bool:
-        """Whether nothing was pulled for more than 120 s."""
+        """Return True if nothing was pulled for more than 120 s."""
         return not self.pulling and now - self.last_pull_timestamp > PULL_MAX_IDLE
 
     def is_lock_expired(self, now: int) -> bool:
-        """Whether the lock was not renewed for more than 30 s, so that consuming in order has to stop."""
+        """Return True if the lock was not renewed for more than 30 s, so that consuming in order has to stop."""
         return now - self.last_lock_timestamp > LOCK_MAX_LIVE
 
     def add_messages(self, n_messages: int, n_bytes: int) -> None:
-        """Messages were pulled."""
+        """Count messages that were pulled."""
         self.n_messages += n_messages
         self.n_bytes += n_bytes
 
     def remove_messages(self, n_messages: int, n_bytes: int) -> None:
-        """Messages were consumed; an empty queue has no bytes, whatever was reported."""
+        """Count messages that were consumed; an empty queue has no bytes, whatever was reported."""
         self.n_messages -= n_messages
         self.n_bytes = self.n_bytes - n_bytes if self.n_messages else 0
 
     def begin_consuming(self, until: int | None = None) -> None:
-        """The listener works on messages in order and holds the consume lock, until a known time or `end_consuming`."""
+        """Let the listener hold the consume lock while it works in order, until a known time or `end_consuming`."""
         self._consuming = True
         self._consumed_until = until
 
     def end_consuming(self) -> None:
-        """The listener has returned."""
+        """Release the consume lock: the listener has returned."""
         self._consuming = False
 
     def takes_consume_lock(self, now: int, wait: int) -> bool:
-        """Whether the consume lock can be had within ``wait`` milliseconds.
+        """Return True if the consume lock can be had within ``wait`` milliseconds.
 
         Time does not pass here: an end of consuming that is known to come in time counts as having come, an unknown one as
         coming too late.
@@ -132,5 +132,5 @@ class PopProcessQueue:
         self.n_unacknowledged = 0
 
     def is_pull_expired(self, now: int) -> bool:
-        """Whether nothing was popped for more than 120 s."""
+        """Return True if nothing was popped for more than 120 s."""
         return not self.pulling and now - self.last_pop_timestamp > PULL_MAX_IDLE

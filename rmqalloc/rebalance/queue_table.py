@@ -44,12 +44,12 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
         return queue in self._queues
 
     def lacks(self, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
-        """Those of some queues that are not in it."""
+        """Return those of some queues that are not in it."""
         known = self._queues
         return [queue for queue in queues if queue not in known]
 
     def setdefault(self, queue: MessageQueue, process_queue: AnyProcessQueue) -> AnyProcessQueue:
-        """As of any mapping, without the error in between."""
+        """Return the value of a queue, added where there is none, without the error of other mappings in between."""
         known = self._queues.get(queue)
         if known is None:
             self[queue] = known = process_queue
@@ -63,7 +63,7 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
         return len(self._queues)
 
     def of_topic(self, topic: str) -> Mapping[MessageQueue, AnyProcessQueue]:
-        """Queues of one topic; a view, to be copied by whoever changes the table while reading it."""
+        """Return the queues of one topic: a view, to be copied by code that changes the table while reading it."""
         return self._by_topic.get(topic, {})
 
     def drop_topics_not_in(self, topics: Container[str]) -> None:

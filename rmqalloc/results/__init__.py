@@ -2,6 +2,8 @@
 
 ``table_result``
     What every result of a verb can do.
+``schemas``
+    Schemas of tables, by the names of their columns.
 ``terminal``, ``markup``
     Tables as aligned text; text that is safe in HTML.
 """

@@ -32,7 +32,7 @@ class _Routes(NamedTuple):
     ids: Index
 
     def at(self, routes: NDArray[Any]) -> _Routes:
-        """Some of them."""
+        """Return some of them."""
         list_, topic, broker, room, starts, lengths, ids = self
         return _Routes(list_[routes], topic[routes], broker[routes], room[routes], starts[routes], lengths[routes], ids)
 
@@ -59,15 +59,15 @@ class QueuesUnderChange:
         self._routes = _Routes(of_list, lists.route_topic, lists.route_broker, room, starts, lengths, lists.queue_ids)
 
     def on(self, brokers: tuple[str, ...]) -> Mask:
-        """Routes to brokers that match a pattern."""
+        """Return the routes to brokers that match a pattern."""
         return matches(brokers, self.brokers)[self._routes.broker]
 
     def of(self, topics: tuple[str, ...]) -> Mask:
-        """Routes of topics that match a pattern; see `matches_topics`."""
+        """Return the routes of topics that match a pattern; see `matches_topics`."""
         return matches_topics(topics, self._fleet.topics)[self._routes.topic]
 
     def in_room(self, room: int) -> Mask:
-        """Routes to brokers of a machine room."""
+        """Return the routes to brokers of a machine room."""
         return np.equal(self._routes.room, room)
 
     def remove(self, gone: Mask) -> None:
@@ -121,7 +121,7 @@ class QueuesUnderChange:
         self._is_sorted = False
 
     def _same_on_all_brokers(self) -> NDArray[np.int64]:
-        """Queues that every broker of a list has, for all lists; 1 where they differ or there is no broker."""
+        """Return for every list how many queues each of its brokers has; 1 where they differ or there is no broker."""
         r = self._routes.at(self._routes.lengths > 0)
         begins = np.flatnonzero(np.append(True, np.diff(r.list_) | np.diff(r.broker))[: r.list_.size])
         if not begins.size:
@@ -133,7 +133,7 @@ class QueuesUnderChange:
         return np.where(least == most, most, 1)
 
     def finished(self) -> QueueLists:
-        """The lists as they are now."""
+        """Return the lists as they are now."""
         r, fleet = self._routes.at(self._routes.lengths > 0), self._fleet
         list_routes = offsets_of(np.bincount(r.list_, minlength=self.changed.size))
         route_offsets = offsets_of(r.lengths)

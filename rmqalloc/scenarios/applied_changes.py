@@ -36,13 +36,13 @@ Mask = NDArray[np.bool_]
 
 
 def ordered(fleet: Fleet) -> Fleet:
-    """The fleet in Java's order, as `apply` is quickest with it; sort once for many scenarios."""
+    """Return the fleet in Java's order, in which `apply` is fastest; sort once for many scenarios."""
     fleet = fleet.sorted()
     return replaced(fleet, client_lists=as_distinct(fleet.client_lists))
 
 
 def concerned(scenario: Scenario, fleet: Fleet) -> Mask:
-    """Units whose group and topic match the scenario."""
+    """Return the units whose group and topic match the scenario."""
     units = np.ones(fleet.n_units, bool)
     if scenario.groups != ALL:
         units &= matches(scenario.groups, fleet.consumer_groups)
@@ -167,7 +167,7 @@ class _Work:
         clients.add(generated_names(change.name, 1 << enough.bit_length()), counts, room, generated=True)
 
     def _wanted(self, change: AddClients | ScaleClients) -> NDArray[np.int64]:
-        """How many clients join every list; none those that no unit reads."""
+        """Return how many clients join every list; none join a list that no unit reads."""
         sizes = self._clients.sizes
         counts = np.zeros_like(sizes)
         used = self._fleet.unit_client_list
@@ -178,7 +178,7 @@ class _Work:
         return counts
 
     def _usable(self, s: Strategy) -> Strategy:
-        """The strategy, if it finds all that it needs in the fleet."""
+        """Return the strategy, if it finds all that it needs in the fleet."""
         try:
             s.fleet_errors(units_alone(self._fleet, np.zeros(0, np.int64)))
         except RoomsUnknownError as error:
@@ -207,7 +207,7 @@ class _Work:
         return self._rooms.index(name)
 
     def finished(self) -> Changed:
-        """What all changes together came to."""
+        """Return the result of all changes together."""
         before, clients, queues = self._fleet, self._clients, self._queues
         units = clients.changed[before.unit_client_list]
         units |= self._rule_changed()

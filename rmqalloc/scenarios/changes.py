@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from reprlib import repr as shown
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from rmqalloc.documents.fields import (
     MAX_CLIENTS,
@@ -19,7 +19,7 @@ from rmqalloc.documents.fields import (
     Texts,
     Whole,
 )
-from rmqalloc.documents.records import Checked, needed, optional
+from rmqalloc.documents.records import Checked, by_name, needed, optional
 from rmqalloc.errors import Error
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import rule
@@ -36,7 +36,7 @@ ALL = ("*",)
 
 
 MEMBERS, ROUTES, DEPLOYMENT = "members", "routes", "deployment"
-"""How the clients of a group learn of a change: that others joined or left, by their routes, or by being deployed anew."""
+"""How the clients of a group learn of a change: that others joined or left, by their routes, or by a deployment."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class GeneratedName(Text):
     """The name of added clients: text that holds ``{n}`` once."""
 
     def read(self, given: Any) -> str:
-        """The text."""
+        """Return the text."""
         if (text := super().read(given)).count("{n}") != 1:
             raise ScenarioError(f"must hold {{n}} once, where the number goes, got {shown(given)}")
         return text
@@ -155,7 +155,7 @@ class SetStrategy(Checked):
         return hash((self.strategy, json.dumps(self.params, sort_keys=True)))
 
     def rule(self) -> Strategy:
-        """The strategy."""
+        """Return the strategy."""
         try:
             return rule(self.strategy, **(self.params or {}))
         except Error as error:
@@ -257,17 +257,7 @@ Change = (
     | LoseMachineRoom
 )  # fmt: skip
 
-CHANGES: dict[str, type[Checked]] = {
-    "remove_clients": RemoveClients,
-    "add_clients": AddClients,
-    "scale_clients": ScaleClients,
-    "set_strategy": SetStrategy,
-    "set_virtual_nodes": SetVirtualNodes,
-    "set_queues": SetQueues,
-    "remove_broker": RemoveBroker,
-    "add_broker": AddBroker,
-    "lose_machine_room": LoseMachineRoom,
-}
+CHANGES = by_name(*get_args(Change))
 """What each change is called in a file."""
 
 
@@ -275,7 +265,7 @@ class ChangeList:
     """The kind of field that holds changes: the changes themselves, or mappings of one name to its fields."""
 
     def read(self, given: Any) -> tuple[Any, ...]:
-        """The changes."""
+        """Return the changes."""
         if not isinstance(given, list | tuple) or not given:
             raise ScenarioError(f"must be a list of changes that is not empty, got {shown(given)}")
         return tuple(self._change(i, one) for i, one in enumerate(given))
@@ -295,7 +285,7 @@ class ChangeList:
             raise error.inside(name).inside(i) from None
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return the JSON Schema."""
         one = {"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": False}
         one["properties"] = {name: change.schema() for name, change in CHANGES.items()}
         return {"type": "array", "items": one, "minItems": 1}
@@ -339,19 +329,19 @@ class Scenario(Checked):
             raise ScenarioError(f"must not be {CURRENT!r}, which is the state before any change", "name")
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data, as a file holds it."""
+        """Return plain data, as a file holds it."""
         names = {kind: name for name, kind in CHANGES.items()}
         return {**super().to_data(), "changes": [{names[type(one)]: one.to_data()} for one in self.changes]}
 
 
 def strategies_set(scenarios: Iterable[Scenario]) -> list[tuple[str, Mapping[str, Any] | None]]:
-    """The strategies that scenarios set, with their parameters."""
+    """Return the strategies that scenarios set, with their parameters."""
     changes = (change for scenario in scenarios for change in scenario.changes)
     return [(one.strategy, one.params) for one in changes if isinstance(one, SetStrategy)]
 
 
 def joining_ids(scenarios: Iterable[Scenario]) -> Counter[str]:
-    """Client ids that scenarios add, and how often one scenario does at most."""
+    """Return the client ids that scenarios add, and how often one scenario does at most."""
     joining = Counter[str]()
     for scenario in scenarios:
         changes = (change for change in scenario.changes if isinstance(change, AddClients))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from rmqalloc.fleet.columns import (
     ranges,
 )
 from rmqalloc.fleet.lists import ClientLists
+from rmqalloc.scenarios.changes import GENERATED_NAME
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists, as_distinct, digests
 from rmqalloc.scenarios.patterns import matches
 from rmqalloc.strategies.ordering import utf16
@@ -49,11 +52,11 @@ class ClientsUnderChange:
 
     @property
     def sizes(self) -> Offsets:
-        """Length of every list now."""
+        """Return the length of every list now."""
         return np.diff(self.lists.offsets)
 
     def positions(self) -> Index:
-        """Per slot of the lists before: position of its client now, -1 where it is gone or an earlier slot has the same id."""
+        """Return by slot before: the position of its client now, -1 where it is gone or an earlier slot has the same id."""
         first = self.before.first
         positions = first if self.renamed is None else self.renamed
         if isinstance(self.before, DistinctLists):
@@ -85,7 +88,7 @@ class ClientsUnderChange:
         return self.lists.order if isinstance(self.lists, DistinctLists) else list_positions(self.lists.offsets)
 
     def first_last_or_spread(self, count: int, which: str) -> Mask:
-        """So many slots of every list, or all if there are fewer."""
+        """Return ``count`` slots of every list, or all if there are fewer."""
         positions, sizes = self._positions, self.sizes
         if which == "first":
             return positions < count
@@ -97,17 +100,17 @@ class ClientsUnderChange:
         return (steps + count) // half > steps // half
 
     def in_room(self, room: int) -> Mask:
-        """Slots in a machine room."""
+        """Return the slots in a machine room."""
         rooms = self.lists.slot_room
         assert rooms is not None
         return np.equal(rooms, room)
 
     def beyond(self, size: int) -> Mask:
-        """Slots of every list behind the first ``size``."""
+        """Return the slots of every list behind the first ``size``."""
         return self._positions >= size
 
     def named(self, ids: tuple[str, ...]) -> Mask:
-        """Slots of these client ids."""
+        """Return the slots of these client ids."""
         column, wanted, names = self.lists.client_ids, Strings.from_list(ids), set(ids)
         have = self.lists.digests if isinstance(self.lists, DistinctLists) else digests(column)
         suspects = np.flatnonzero(among(have, digests(wanted)))
@@ -116,7 +119,7 @@ class ClientsUnderChange:
         return mask
 
     def matching(self, patterns: tuple[str, ...]) -> Mask:
-        """Slots whose client id matches a pattern."""
+        """Return the slots whose client id matches a pattern."""
         return matches(patterns, self.lists.client_ids)
 
     def add(self, names: Strings, counts: NDArray[Any], room: int, generated: bool) -> None:
@@ -145,7 +148,7 @@ class ClientsUnderChange:
         self._find_again()
 
     def _come_last(self, names: Strings, generated: bool) -> bool:
-        """Whether names are new everywhere and come behind all that there are, so that nothing has to be merged."""
+        """Return True if names are new everywhere and sort behind all others, so that nothing has to be merged."""
         if not isinstance(self.lists, DistinctLists) or not isinstance(self.before, DistinctLists):
             return False
         least = utf16(names[0])
@@ -153,7 +156,7 @@ class ClientsUnderChange:
         return distinct and all(utf16(name) < least for name in (self.before.greatest, *self._added))
 
     def _find_again(self) -> None:
-        """A client whose id had gone and came back is the same client."""
+        """Find clients again whose id had gone and came back."""
         gone = np.flatnonzero(self.renamed < 0) if self.renamed is not None else np.zeros(0, np.int64)
         if not gone.size:
             return
@@ -170,7 +173,7 @@ class ClientsUnderChange:
         self.renamed[gone[found]] = list_positions(now.offsets)[at[found]]
 
     def _laid_out(self, counts: NDArray[Any], chosen: Offsets) -> tuple[Offsets, Offsets, Offsets]:
-        """Lists of the old slots and then the new ones: offsets, where the old slots went, and the row of every slot."""
+        """Lay out lists of the old slots and then the new ones: offsets, new places of old slots, the row of every slot."""
         sizes, n_old = self.sizes, int(self.lists.offsets[-1])
         offsets = offsets_of(sizes + counts)
         old = ranges(offsets[:-1], sizes)
@@ -180,14 +183,14 @@ class ClientsUnderChange:
         return offsets, old, rows
 
     def _slots(self, rows: Offsets, names: Strings, room: int) -> tuple[Strings, Index | None]:
-        """Ids and rooms of slots out of the old ones with the names behind them."""
+        """Return ids and rooms of slots, picked from the old ones with the names behind them."""
         rooms = self.lists.slot_room
         if rooms is not None:
             rooms = np.append(rooms, np.full(len(names), room, np.int32))[rows]
         return Derived.of(self.lists.client_ids, rows, names), rooms
 
     def _not_taken(self, names: Strings, counts: NDArray[Any]) -> Offsets:
-        """The first of the names that each list does not have, as many as it wants."""
+        """Return the first names that each list does not have, as many as it wants."""
         n_names, n_lists = len(names), counts.size
         codes = distinct_strings(Strings.joined([names, self.lists.client_ids]))[0][n_names:]
         taken = distinct((_numbers(self.lists) * n_names + codes)[codes < n_names])
@@ -199,7 +202,7 @@ class ClientsUnderChange:
         return wanted + np.searchsorted(free_before, list_ * n_names + wanted, side="right") - begins[list_]
 
     def _become(self, lists: ClientLists, renamed: Index | None) -> None:
-        """Go on with other lists; ``renamed`` is where the slots of those till now went."""
+        """Continue with other lists; ``renamed`` is where the slots of the lists so far went."""
         if renamed is not None and self.lists is not self.before:
             now = self.before.first if self.renamed is None else self.renamed
             between = np.repeat(self.lists.offsets[:-1], np.diff(self.before.offsets)) + now
@@ -215,7 +218,7 @@ def _numbers(lists: ClientLists) -> NDArray[np.int64]:
 
 
 def _first_left(lists: ClientLists, position: Index) -> Index:
-    """Where an id repeats, all its slots went where the first that is left went."""
+    """Return positions where all slots of a repeated id went where the first one left went."""
     same = np.repeat(lists.offsets[:-1], np.diff(lists.offsets)) + lists.first
     left = np.flatnonzero(position >= 0)[::-1]
     first = np.full(position.size, -1, np.int32)
@@ -226,5 +229,11 @@ def _first_left(lists: ClientLists, position: Index) -> Index:
 
 @lru_cache(maxsize=8)
 def generated_names(name: str, count: int) -> Strings:
-    """The first names of a series, ``{n}`` being the number: of one width, so that Java's order is theirs."""
+    """Return the first names of a series, ``{n}`` being the number: of one width, so that they are in Java's order."""
     return Strings.from_list([name.replace("{n}", f"{n:06}") for n in range(1, count + 1)])
+
+
+def joining_names(taken: Container[str]) -> Iterator[str]:
+    """Yield the ids of added clients that are not taken, ``what-if-000001`` first."""
+    names = (GENERATED_NAME.replace("{n}", f"{n:06}") for n in count(1))
+    return (name for name in names if name not in taken)

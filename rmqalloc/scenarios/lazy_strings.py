@@ -36,7 +36,7 @@ class Derived(Strings):
 
     @classmethod
     def of(cls, column: Strings, rows: NDArray[Any], *more: Strings) -> Derived:
-        """Rows of a column, which may be derived, with further columns behind it, which may not."""
+        """Return rows of a column, which may be derived, with further columns behind it, which may not."""
         if not isinstance(column, Derived):
             return cls((column, *more), rows)
         ahead = sum(map(len, column.sources))
@@ -44,24 +44,24 @@ class Derived(Strings):
         return cls((*column.sources, *more), all_rows[rows])
 
     def behind(self, column: Strings) -> Derived:
-        """All strings of the column that this one was made from by `of`, and these behind them."""
+        """Return all strings of the column that this one was made from by `of`, and these behind them."""
         own = column.rows if isinstance(column, Derived) else np.arange(len(column))
         return Derived(self.sources, np.append(own, self.rows))
 
     @lazy_property
     def text(self) -> Strings:
-        """The strings copied out."""
+        """Return the strings copied out."""
         column = self.sources[0] if len(self.sources) == 1 else Strings.joined(self.sources)
         return column.take_unchecked(self.rows)
 
     @property
     def values(self) -> Bytes:
-        """UTF-8 of the strings."""
+        """Return the UTF-8 of the strings."""
         return self.text.values
 
     @property
     def offsets(self) -> Offsets:
-        """Where each begins in ``values``."""
+        """Return where each begins in ``values``."""
         return self.text.offsets
 
     def __len__(self) -> int:
@@ -73,40 +73,40 @@ class DistinctLists(ClientLists):
 
     @lazy_property
     def order(self) -> Index:
-        """Java's order of every list, as places in it."""
+        """Return Java's order of every list, as places in it."""
         return list_positions(self.offsets)
 
     @property
     def first(self) -> Index:
-        """First place, in its list, of each slot's client id: its own."""
+        """Return the first place, in its list, of each slot's client id: its own."""
         return self.order
 
     @property
     def irregular(self) -> Bytes:
-        """Per list, 1 where a client id repeats or is empty: nowhere."""
+        """Return 1 per list where a client id repeats or is empty: nowhere."""
         return np.zeros(self.offsets.size - 1, np.uint8)
 
     @lazy_property
     def digests(self) -> NDArray[np.uint32]:
-        """A hash of every client id."""
+        """Return a hash of every client id."""
         return digests(self.client_ids)
 
     @lazy_property
     def greatest(self) -> str:
-        """The last client id of all, in Java's order; empty if there is none."""
+        """Return the last client id of all, in Java's order; empty if there is none."""
         last = self.client_ids.take_unchecked(self.offsets[1:][np.diff(self.offsets) > 0] - 1)
         return last[int(last.order(np.array([0, len(last)], np.int64))[-1])] if len(last) else ""
 
 
 def as_distinct(lists: ClientLists) -> ClientLists:
-    """Lists in Java's order, as `DistinctLists` if they are that."""
+    """Return lists in Java's order, as `DistinctLists` if they are that."""
     if isinstance(lists, DistinctLists) or lists.irregular.any():
         return lists
     return DistinctLists.of_slots(lists.offsets, lists.client_ids, lists.slot_room)
 
 
 def digests(column: Strings) -> NDArray[np.uint32]:
-    """A hash of every string; equal strings have equal ones."""
+    """Return a hash of every string; equal strings have equal ones."""
     out = np.empty(len(column), np.uint32)
     if out.size:
         md5.strings(column.values, column.offsets, 0, out.size, out)

@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 @lru_cache(maxsize=64)
 def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
-    """A function that says whether a name matches one of the patterns.
+    """Return a function that says whether a name matches one of the patterns.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
 
 
 def matches(patterns: tuple[str, ...], names: Strings) -> Mask:
-    """Which names match one of the patterns.
+    """Return which names match one of the patterns.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def matches(patterns: tuple[str, ...], names: Strings) -> Mask:
 
 
 def are_retry(topics: Strings) -> Mask:
-    """Which topics are retry topics of consumer groups.
+    """Return which topics are retry topics of consumer groups.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def are_retry(topics: Strings) -> Mask:
 
 
 def matches_topics(patterns: tuple[str, ...], topics: Strings) -> Mask:
-    """Which topics match one of the patterns, a retry topic only one that begins with ``%RETRY%``.
+    """Return which topics match one of the patterns, a retry topic only one that begins with ``%RETRY%``.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def matches_topics(patterns: tuple[str, ...], topics: Strings) -> Mask:
 
 
 def _with_ends(before: str, behind: str, names: Strings, is_whole: bool = False) -> Mask:
-    """Which names begin and end so, with any text between, or none if that is the whole name.
+    """Return which names begin and end so, with any text between, or none if that is the whole name.
 
     The bytes alone show that, for in UTF-8 no character begins inside another.
     """
@@ -101,7 +101,7 @@ def _with_ends(before: str, behind: str, names: Strings, is_whole: bool = False)
 
 
 def texts_of(names: Strings) -> list[str]:
-    """All strings of a column, quicker than one by one."""
+    """Return all strings of a column, faster than one by one."""
     start, stop = int(names.offsets[0]), int(names.offsets[-1])
     data = names.values[start:stop].tobytes()
     if not data.isascii():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from reprlib import repr as shown
 from typing import Any
 
-from rmqalloc.documents import DocumentError, read_document
+from rmqalloc.documents import Document, DocumentError, read_document
 from rmqalloc.documents import json_text as json_text
 from rmqalloc.documents.document import parse
 from rmqalloc.documents.fields import ScenarioError
@@ -34,15 +34,11 @@ def read_scenarios(path: str | os.PathLike[str]) -> tuple[Scenario, ...]:
     ModuleNotFoundError
         A YAML file is given and PyYAML is not installed.
     """
-    document = read_document(path, ScenarioError)
-    try:
-        return _scenarios(_only_list(document.data))
-    except ScenarioError as error:
-        raise document.located(error) from None
+    return _of_document(read_document(path, ScenarioError))
 
 
 def scenarios_of_text(text: str, source: str = "scenarios") -> tuple[Scenario, ...]:
-    """Scenarios from text, such as a literal of SQL.
+    """Read scenarios from text, such as a literal of SQL.
 
     Examples
     --------
@@ -56,22 +52,23 @@ def scenarios_of_text(text: str, source: str = "scenarios") -> tuple[Scenario, .
     document = parse(Source(source, text.encode(), ScenarioError), form)
     if isinstance(document.data, list):
         return scenarios_of(document.data, source)
+    return _of_document(document)
+
+
+def _of_document(document: Document) -> tuple[Scenario, ...]:
+    """Read the scenarios that a document holds under its one key."""
+    data = document.data
     try:
-        return _scenarios(_only_list(document.data))
+        if isinstance(data, Mapping) and list(data) == ["scenarios"]:
+            return _scenarios(data["scenarios"])
+        got = f"a mapping of {', '.join(data) or 'nothing'}" if isinstance(data, Mapping) else shown(data)
+        raise ScenarioError(f"must be a mapping with the one key scenarios, got {got}")
     except ScenarioError as error:
         raise document.located(error) from None
 
 
-def _only_list(data: Any) -> Any:
-    """What a file holds under its one key."""
-    if isinstance(data, Mapping) and list(data) == ["scenarios"]:
-        return data["scenarios"]
-    got = f"a mapping of {', '.join(data) or 'nothing'}" if isinstance(data, Mapping) else shown(data)
-    raise ScenarioError(f"must be a mapping with the one key scenarios, got {got}")
-
-
 def scenarios_of(rows: Iterable[Any], source: str = "scenarios") -> tuple[Scenario, ...]:
-    """Scenarios from plain data or from rows of a table.
+    """Read scenarios from plain data or from rows of a table.
 
     Parameters
     ----------
@@ -97,7 +94,7 @@ def scenarios_of(rows: Iterable[Any], source: str = "scenarios") -> tuple[Scenar
 
 
 def _scenarios(rows: Any) -> tuple[Scenario, ...]:
-    """Scenarios of what a file has under its one key; an error has the parts of its place in such a file."""
+    """Read the scenarios under the one key of a file; an error has the parts of its place in such a file."""
     here = ("scenarios",)
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise ScenarioError(f"must be a list of scenarios, got {shown(rows)}", here, "")
@@ -116,7 +113,7 @@ def _scenarios(rows: Any) -> tuple[Scenario, ...]:
 
 
 def _scenario(row: Any, i: int) -> Scenario:
-    """One scenario; an error names it by its name, or by its place if it has none."""
+    """Read one scenario; an error gives its name, or its place if it has none."""
     if isinstance(row, Scenario):
         return row
     name = row.get("name") if isinstance(row, Mapping) else None
@@ -139,12 +136,12 @@ def _changes_text(text: str) -> Any:
 
 
 def to_data(scenarios: Iterable[Scenario]) -> dict[str, Any]:
-    """What a file of these scenarios holds, ready for ``json.dump`` or ``yaml.safe_dump``."""
+    """Return what a file of these scenarios holds, ready for ``json.dump`` or ``yaml.safe_dump``."""
     return {"scenarios": [one.to_data() for one in scenarios]}
 
 
 def scenarios_schema() -> dict[str, Any]:
-    """JSON Schema of a file of scenarios, for editors and other programs."""
+    """Return the JSON Schema of a file of scenarios, for editors and other programs."""
     one = Scenario.schema()
     one["properties"]["name"]["not"] = {"const": CURRENT}
     body = {"scenarios": {"type": "array", "items": one, "minItems": 1}}

@@ -39,11 +39,11 @@ class Rules:
 
     @classmethod
     def same(cls, strategy: Strategy, n_units: int) -> Rules:
-        """One strategy for all units."""
+        """Return one strategy for all units."""
         return cls((strategy,), np.zeros(n_units, np.int32))
 
     def select(self, units: NDArray[Any]) -> Rules:
-        """Those of some units; see `rmqalloc.fleet.positions.positions` for what may be given."""
+        """Return the rules of some units; see `rmqalloc.fleet.positions.positions` for what may be given."""
         return Rules(self.table, self.of_unit[positions(units, self.of_unit.size, "unit")])
 
     def check(self, fleet: Fleet) -> None:
@@ -67,7 +67,7 @@ class Rules:
             )
 
     def by_strategy(self) -> Iterator[tuple[Strategy, NDArray[np.int64]]]:
-        """Every strategy that a unit has, with its units; in all it looks at each unit once.
+        """Yield every strategy that a unit has, with its units; in all it looks at each unit once.
 
         Examples
         --------
@@ -106,19 +106,19 @@ class Changed:
 
 
 def per_unit(fleet: Fleet, per_slot: Index) -> Index:
-    """Numbers of the slots of client lists, laid out unit by unit."""
+    """Lay out numbers of the slots of client lists unit by unit."""
     if np.array_equal(fleet.unit_client_list, np.arange(fleet.n_units)):
         return per_slot[: fleet.client_lists.offsets[fleet.n_units]]
     return per_slot[ranges(fleet.slot_starts, fleet.n_clients)]
 
 
 def unmoved(fleet: Fleet) -> Index:
-    """`Changed.renamed` where nothing has changed."""
+    """Return `Changed.renamed` where nothing has changed."""
     return per_unit(fleet, ClientsUnderChange(fleet.client_lists).positions())
 
 
 def subfleet(fleet: Fleet, units: NDArray[Any]) -> Fleet:
-    """Some units alone, with their client lists alone; the lists of queues are those of the fleet."""
+    """Return some units alone, with their client lists alone; the lists of queues are those of the fleet."""
     part, lists = units_alone(fleet, units), fleet.client_lists
     used, numbers = np.unique(part.unit_client_list, return_inverse=True)  # it costs what the part does, not the whole
     starts, sizes = lists.offsets[used], lists.offsets[used + 1] - lists.offsets[used]
@@ -132,7 +132,7 @@ def subfleet(fleet: Fleet, units: NDArray[Any]) -> Fleet:
 
 
 def among_others(fleet: Fleet, rules: Rules, units: NDArray[Any], part: Changed) -> Changed:
-    """A fleet of which some units, made a fleet by `subfleet`, have changed."""
+    """Return a fleet of which some units, made a fleet by `subfleet`, have changed."""
     brokers, rooms, unit_queue_list = part.fleet.brokers, part.fleet.rooms, fleet.unit_queue_list.copy()
     queue_lists = part.fleet.queue_lists
     if queue_lists is not fleet.queue_lists:
@@ -153,7 +153,7 @@ def among_others(fleet: Fleet, rules: Rules, units: NDArray[Any], part: Changed)
 
 
 def _client_lists(lists: ClientLists, more: ClientLists) -> ClientLists:
-    """Lists, and behind them others that were derived from some of them."""
+    """Join lists and others behind them that were derived from some of them."""
     kind = DistinctLists if isinstance(lists, DistinctLists) and isinstance(more, DistinctLists) else ClientLists
     assert isinstance(more.client_ids, Derived)
     rooms = None
@@ -163,7 +163,7 @@ def _client_lists(lists: ClientLists, more: ClientLists) -> ClientLists:
 
 
 def _queue_lists(lists: QueueLists, more: QueueLists) -> QueueLists:
-    """Lists, and others behind them."""
+    """Join lists and others behind them."""
     rooms = None
     if lists.route_room is not None and more.route_room is not None:
         rooms = np.append(lists.route_room, more.route_room)
@@ -175,5 +175,5 @@ def _queue_lists(lists: QueueLists, more: QueueLists) -> QueueLists:
 
 
 def _end_to_end(offsets: NDArray[np.int64], more: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Offsets of two columns, one behind the other."""
+    """Join offsets of two columns, one behind the other."""
     return np.append(offsets, offsets[-1] + more[1:])

@@ -12,11 +12,10 @@ from typing import Any
 from rmqalloc.broker import Broker, RequestMode, SubscriptionGroup
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import RouteViews
-from rmqalloc.remoting import Profile, QueueData, ResponseError, TopicRouteData
+from rmqalloc.remoting import BrokerData, Profile, QueueData, ResponseCode, ResponseError, TopicRouteData
 from rmqalloc.simulation._allocation_cache import SharedAllocation
 from rmqalloc.simulation._member import Member, SimulatedGroup, identity_of
 from rmqalloc.simulation._messages import Flow
-from rmqalloc.simulation._name_server import NameServer
 from rmqalloc.simulation._network import Network
 from rmqalloc.simulation._reader import Reader
 from rmqalloc.simulation._settings import configure
@@ -28,8 +27,42 @@ ROUTE_EXPIRY = 120_000
 """A broker that died without a word stays in routes that long (ms)."""
 
 
+class NameServer:
+    """Register brokers and answer with routes; it never fails.
+
+    Attributes
+    ----------
+    brokers : dict of str to (Broker, str)
+        Registered brokers and their addresses, by name.
+    """
+
+    def __init__(self) -> None:
+        self.brokers: dict[str, tuple[Broker, str]] = {}
+        self._routes: dict[str, TopicRouteData] = {}
+
+    def register(self, broker: Broker, address: str) -> None:
+        """Register a broker, with all it holds now and will hold."""
+        self.brokers[broker.name] = broker, address
+
+    def unregister(self, broker_name: str) -> None:
+        """Forget a broker, and its queues with it."""
+        self.brokers.pop(broker_name, None)
+
+    def topic_route(self, topic: str) -> TopicRouteData:
+        """Return the route of a topic; the same object as long as nothing about it changes."""
+        holders = sorted(name for name, (broker, _) in self.brokers.items() if topic in broker.topics)
+        if not holders:
+            raise ResponseError(ResponseCode.TOPIC_NOT_EXIST, f"no route to {topic}")
+        queue_datas = tuple(self.brokers[name][0].topics[topic] for name in holders)
+        known = self._routes.get(topic)
+        if known is None or known.queue_datas != queue_datas:
+            broker_datas = tuple(BrokerData(name, {0: self.brokers[name][1]}) for name in holders)
+            known = self._routes[topic] = TopicRouteData(queue_datas, broker_datas)
+        return known
+
+
 class Cluster:
-    """Everything that a script acts on.
+    """A simulated cluster: everything that a script acts on.
 
     Parameters
     ----------
@@ -69,12 +102,12 @@ class Cluster:
 
     def __init__(self, profile: Profile, seed: int = 0, latency: int = 1) -> None:
         self.clock = VirtualClock()
-        self.network = Network(self.clock, self._topic_route, latency)
+        self._name_server = NameServer()
+        self.network = Network(self.clock, self._name_server.topic_route, latency)
         self.groups: dict[str, SimulatedGroup] = {}
         self.members: dict[str, Member] = {}
         self._profile = profile
         self._random = Random(seed)
-        self._name_server = NameServer()
         self._brokers: dict[str, tuple[Broker, Process]] = {}
         self._allocate = SharedAllocation()
         self._views = RouteViews()
@@ -88,11 +121,11 @@ class Cluster:
 
     @property
     def broker_names(self) -> tuple[str, ...]:
-        """All brokers, running or not."""
+        """Return the names of all brokers, running or not."""
         return tuple(self._brokers)
 
     def brokers_of(self, topic: str) -> list[str]:
-        """Brokers that hold a topic."""
+        """Return the brokers that hold a topic."""
         return [name for name, (broker, _) in self._brokers.items() if topic in broker.topics]
 
     def start_broker(self, name: str) -> None:
@@ -100,7 +133,7 @@ class Cluster:
         process = Process(self.clock)
         old = self._brokers[name][0] if name in self._brokers else None
         modes = None if old is None else old.request_modes
-        broker = Broker(name, process, self._profile, topic_route=self._topic_route, request_modes=modes)
+        broker = Broker(name, process, self._profile, topic_route=self._name_server.topic_route, request_modes=modes)
         if old is not None:
             broker.topics, broker.offsets = old.topics, old.offsets
             broker.subscription_groups = old.subscription_groups
@@ -128,7 +161,7 @@ class Cluster:
             self._name_server.unregister(broker.name)
 
     def set_topic(self, topic: str, broker_name: str, read_queue_nums: int, perm: int = 6) -> None:
-        """Say how many queues of a topic consumers may read on a broker."""
+        """Set how many queues of a topic consumers may read on a broker."""
         broker, _ = self._brokers[broker_name]
         old, new = broker.topics.get(topic), QueueData(broker_name, read_queue_nums, read_queue_nums, perm)
         broker.topics[topic] = new
@@ -146,7 +179,7 @@ class Cluster:
             self.configure_broker(name, {"notify_consumer_ids_changed_enable": enabled})
 
     def configure_broker(self, name: str, settings: Mapping[str, Any]) -> None:
-        """Change settings of a broker, by RocketMQ's names in snake case; it keeps them when it is started anew."""
+        """Change settings of a broker, by RocketMQ's names in snake case; it keeps them over a restart."""
         self._settings.setdefault(name, {}).update(settings)
         if (max_idle := settings.get("server_channel_max_idle_time_seconds")) is not None:
             self.network.max_idle[name] = int(max_idle)
@@ -159,11 +192,11 @@ class Cluster:
         known[consumer_group] = replace(known.get(consumer_group, SubscriptionGroup()), **settings)
 
     def set_request_mode(self, topic: str, consumer_group: str, name: str, mode: RequestMode) -> None:
-        """Say how a group reads a topic of a broker; ResponseError if the broker refuses."""
+        """Set how a group reads a topic of a broker; ResponseError if the broker refuses."""
         self._brokers[name][0].set_message_request_mode(topic, consumer_group, mode)
 
     def is_up(self, name: str) -> bool:
-        """Whether a broker runs."""
+        """Return True if a broker runs."""
         return self._brokers[name][1].is_alive
 
     def partition(self, member_name: str, broker_name: str, lasts: int) -> None:
@@ -173,9 +206,6 @@ class Cluster:
             self.members[member_name].pulled(broker_name)
         self.network.partitions.add(pair)
         self.clock.call_later(lasts, lambda: self.network.partitions.discard(pair))
-
-    def _topic_route(self, topic: str) -> TopicRouteData:
-        return self._name_server.topic_route(topic)
 
     def _queues(self, topic: str) -> list[MessageQueue]:
         try:
@@ -234,7 +264,7 @@ class Cluster:
     # --- What is seen ---
 
     def owners(self, group: SimulatedGroup) -> dict[MessageQueue, list[str]]:
-        """Client ids that work on each queue now."""
+        """Return the client ids that work on each queue now."""
         timeline = group.timeline
         return {
             queue: sorted(group.members[number].client_id for number in timeline.owners[place])
@@ -243,7 +273,7 @@ class Cluster:
         }
 
     def expected_owners(self, group: SimulatedGroup, broker_name: str) -> dict[MessageQueue, str | None]:
-        """Who should work on each queue by the group's strategy and one broker's list of clients; None for nobody."""
+        """Return who should work on each queue by the group's strategy and one broker's client list; None if unowned."""
         broker, _ = self._brokers[broker_name]
         try:
             client_ids = broker.consumers.consumer_ids(group.name)
@@ -259,21 +289,16 @@ class Cluster:
         return expected
 
     def badly_owned(self) -> tuple[int, int]:
-        """Queues of all groups that nobody, and that more than one process, works on now."""
-        owners = [
-            len(group.timeline.owners[place])
-            for group in self.groups.values()
-            for place in range(len(group.timeline.queues))
-            if group.timeline.exists(place)
-        ]
-        return owners.count(0), sum(n > 1 for n in owners)
+        """Return how many queues of all groups no process, and more than one process, works on now."""
+        n_owners = [len(owners) for group in self.groups.values() for owners in self.owners(group).values()]
+        return n_owners.count(0), sum(n > 1 for n in n_owners)
 
     def last_change(self) -> int:
-        """When the owners of any queue last changed, in milliseconds since the simulation began."""
+        """Return when the owners of any queue last changed, in milliseconds since the simulation began."""
         return max((group.timeline.last_change for group in self.groups.values()), default=0)
 
     def counts(self) -> Counter[str]:
-        """How often what has happened: requests by kind, notices, passes, process queues made."""
+        """Count what has happened: requests by kind, notices, passes, process queues made."""
         counts = Counter(self.network.requests)
         counts["notices"] = self.network.n_notices
         for group in self.groups.values():
@@ -283,5 +308,5 @@ class Cluster:
 
 
 def address_of(broker_name: str) -> str:
-    """Address of a broker."""
+    """Return the address of a broker."""
     return f"{broker_name}:10911"

@@ -19,7 +19,7 @@ from rmqalloc.documents.fields import (
     Truth,
     Whole,
 )
-from rmqalloc.documents.records import Checked, described, needed, optional
+from rmqalloc.documents.records import Checked, by_name, described, needed, optional
 from rmqalloc.errors import Error
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
@@ -34,11 +34,11 @@ class StrategyText(Text):
     choices: tuple[str, ...] = plain_strategies()
 
     def read(self, given: Any) -> str:
-        """The text."""
+        """Return the text."""
         return Text().read(given) if isinstance(given, str) and is_plain(given) else super().read(given)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema: the names, or a text that begins with one."""
+        """Return the JSON Schema: the names, or a text that begins with one."""
         begins = "|".join(dict.fromkeys(one.partition("/")[0] for one in self.choices))
         other = {"type": "string", "pattern": f"^({begins})(/[0-9]+)?([-(].*)?$"}
         return {"anyOf": [super().schema(), other]}
@@ -60,7 +60,7 @@ class WithStrategy(Checked):
         self.made_strategy()
 
     def made_strategy(self) -> Strategy | None:
-        """The strategy; None if none is named."""
+        """Return the strategy; None if none is named."""
         try:
             if self.strategy is None:
                 return None
@@ -174,23 +174,10 @@ class RollingRestart(Checked):
     new_ids: bool = optional(Truth(), True, "Clients come back with new client ids.")
 
 
-EVENTS: dict[str, type[Checked]] = {
-    "join": Join,
-    "shutdown": Shutdown,
-    "crash": Crash,
-    "vanish": Vanish,
-    "disconnect": Disconnect,
-    "pause": Pause,
-    "freeze": Freeze,
-    "restart_broker": RestartBroker,
-    "change_topic": ChangeTopic,
-    "partition": Partition,
-    "notices": Notices,
-    "rolling_restart": RollingRestart,
-    "update_broker_config": UpdateBrokerConfig,
-    "update_sub_group": UpdateSubGroup,
-    "set_consume_mode": SetConsumeMode,
-}
+EVENTS = by_name(
+    Join, Shutdown, Crash, Vanish, Disconnect, Pause, Freeze, RestartBroker, ChangeTopic, Partition, Notices, RollingRestart,
+    UpdateBrokerConfig, UpdateSubGroup, SetConsumeMode,
+)  # fmt: skip
 """What can happen, by what a script calls it."""
 
 
@@ -203,7 +190,7 @@ class Event:
     detail: Any
 
     def __str__(self) -> str:
-        """A short text for people."""
+        """Return a short text for people."""
         said = []
         for one in fields(self.detail):
             value = getattr(self.detail, one.name)
@@ -213,7 +200,7 @@ class Event:
         return " ".join([self.kind, *said])
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data, as a script holds it."""
+        """Return plain data, as a script holds it."""
         return {"at": Milliseconds(self.at).to_data(), self.kind: self.detail.to_data()}
 
 
@@ -222,7 +209,7 @@ class Events:
     """A list of events, each a mapping of ``at`` and one of `EVENTS`."""
 
     def read(self, given: Any) -> tuple[Event, ...]:
-        """The events."""
+        """Return the events."""
         if not isinstance(given, list | tuple):
             raise ScenarioError(f"must be a list of events, got {shown(given)}")
         events = []
@@ -238,17 +225,16 @@ class Events:
         kinds = [kind for kind in given if kind != "at"] if isinstance(given, Mapping) else []
         if len(kinds) != 1 or kinds[0] not in EVENTS or "at" not in given:
             raise ScenarioError(f"must be a mapping of at and one of {', '.join(EVENTS)}, got {shown(given)}")
+        reading = "at"
         try:
-            at = Duration().read(given["at"])
+            at = Duration().read(given[reading])
+            reading = kinds[0]
+            return Event(at, reading, EVENTS[reading].of(given[reading]))
         except FieldError as error:
-            raise error.inside("at") from None
-        try:
-            return Event(at, kinds[0], EVENTS[kinds[0]].of(given[kinds[0]]))
-        except FieldError as error:
-            raise error.inside(kinds[0]) from None
+            raise error.inside(reading) from None
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return the JSON Schema."""
         kinds = {kind: described(cls) for kind, cls in EVENTS.items()}
         at = {**Duration().schema(), "description": "When it happens, from the beginning on; before the end."}
         one = {"type": "object", "properties": {"at": at, **kinds}, "required": ["at"]}
@@ -259,7 +245,7 @@ class Events:
 
 
 def _short(value: Any) -> str:
-    """A value in a few words."""
+    """Return a value in a few words."""
     if not isinstance(value, tuple):
         return str(value)
     return ",".join(value) if len(value) <= 4 else f"{value[0]},...,{value[-1]} ({len(value)})"

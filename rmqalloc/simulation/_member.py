@@ -2,23 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager, PushConsumer, Remoting, RouteViews
+from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager, PushConsumer, RouteViews
 from rmqalloc.rebalance.allocation import Allocate
+from rmqalloc.rebalance.offset_store import RemoteOffsetStore
+from rmqalloc.rebalance.queue_table import QueueTable
 from rmqalloc.remoting import Profile
-from rmqalloc.simulation._commits import SimulatedOffsetStore
 from rmqalloc.simulation._network import ClientRemoting, Network
 from rmqalloc.simulation._read_group import ReadGroup
 from rmqalloc.simulation._reader import Reader
 from rmqalloc.simulation._virtual_clock import Process
 from rmqalloc.simulation._watched_queues import WatchedRebalance
 from rmqalloc.strategies import Strategy
+
+
+class SimulatedOffsetStore(RemoteOffsetStore):
+    """Store the offsets of a client all at once; queue by queue only where a request could fail or take time."""
+
+    def __init__(self, factory: MQClientFactory, consumer_group: str, remoting: ClientRemoting) -> None:
+        super().__init__(factory, consumer_group)
+        self._remoting = remoting
+
+    def persist_all(self, queues: Collection[MessageQueue]) -> None:
+        """Send the offsets of these queues, and forget all others without sending them; nothing if there are none."""
+        if not queues or not self._persist_together(queues):
+            super().persist_all(queues)
+
+    def _persist_together(self, queues: Collection[MessageQueue]) -> bool:
+        """Send all offsets together; return False, with nothing sent, where that is not possible."""
+        assert isinstance(queues, QueueTable)
+        forgotten = queues.lacks(self._offsets)
+        offsets = self._offsets if not forgotten else {q: n for q, n in self._offsets.items() if q in queues}
+        by_address = self._by_address(offsets)
+        if by_address is None or not self._remoting.update_offsets(self._consumer_group, by_address):
+            return False
+        for queue in forgotten:
+            self.remove_offset(queue)
+        return True
+
+    def _by_address(self, offsets: Mapping[MessageQueue, int]) -> dict[str, dict[MessageQueue, int]] | None:
+        """Return the offsets by the address that they go to; None if a broker has no address or shares one."""
+        routes = self._factory.routes
+        find = routes.any_of if self._factory.profile.commits_to_known_server else routes.master_of
+        by_broker: dict[str | None, dict[MessageQueue, int]] = {}
+        for queue, offset in offsets.items():
+            by_broker.setdefault(routes.broker_of(queue), {})[queue] = offset
+        by_address = {find(broker_name): mine for broker_name, mine in by_broker.items()}
+        if None in by_address or len(by_address) < len(by_broker):
+            return None
+        return by_address  # type: ignore[return-value]
 
 
 class CountingConsumer(PushConsumer):
@@ -38,7 +76,7 @@ class CountingConsumer(PushConsumer):
         self._member = member
 
     def try_rebalance(self) -> bool:
-        """One pass; False asks for another one soon."""
+        """Run one pass; False asks for another one soon."""
         self.n_passes += 1
         self._member.is_woken = False
         return super().try_rebalance()
@@ -47,11 +85,11 @@ class CountingConsumer(PushConsumer):
         return SimulatedOffsetStore(self.client_factory, self.consumer_group, self._member.remoting)
 
     def _check_group(self) -> None:
-        """Names in a simulation are only text, whatever RocketMQ takes."""
+        """Accept any name: in a simulation names are only text."""
 
 
 class Member:
-    """A process that runs one push consumer; a `Host`.
+    """A process that runs one push consumer.
 
     Attributes
     ----------
@@ -67,17 +105,11 @@ class Member:
         What it subscribes to.
     is_woken : bool
         A notice came after the last pass, so that the next one is on its way already.
-    look, has_seen_all, offset_of, offsets_of
-        Those of the reader.
     """
 
     consumer: CountingConsumer
     reader: Reader
     topics: tuple[str, ...]
-    look: Callable[[], None]
-    has_seen_all: Callable[[], bool]
-    offset_of: Callable[[MessageQueue, int], int]
-    offsets_of: Callable[[Mapping[MessageQueue, int]], dict[MessageQueue, int]]
 
     def __init__(
         self,
@@ -97,7 +129,7 @@ class Member:
         self._network = network
         self.remoting = ClientRemoting(network, self)
         self._manager = MQClientManager(
-            self.process, self._connect, profile=profile, random=random, allocate=allocate, views=views
+            self.process, lambda _: self.remoting, profile=profile, random=random, allocate=allocate, views=views
         )
 
     # --- Life ---
@@ -110,10 +142,8 @@ class Member:
         **settings: Any,
     ) -> None:
         """Join a group; the settings are those of `rmqalloc.rebalance.PushConsumer`."""
-        self.reader = reader = make_reader(self.process)
-        self.look, self.has_seen_all = reader.look, reader.has_seen_all
-        self.offset_of, self.offsets_of = reader.offset_of, reader.offsets_of
-        self.process.after = self.look
+        self.reader = make_reader(self.process)
+        self.process.after = self.reader.look
         self.consumer = CountingConsumer(
             self, self._manager, consumer_group, identity=self._identity, dispatcher=self.reader, **settings
         )
@@ -125,11 +155,11 @@ class Member:
 
     @property
     def strategy(self) -> Strategy:
-        """How it divides queues."""
+        """Return how it divides queues."""
         return self.consumer.strategy
 
     def shutdown(self) -> None:
-        """Leave in good order: consuming stops, then offsets are stored, locks given up and brokers informed."""
+        """Leave in good order: stop consuming, store offsets, give up locks, inform brokers."""
         self.process.thaw()
         self.reader.suspend()
         self.consumer.shutdown()
@@ -137,38 +167,38 @@ class Member:
         self.process.die()
 
     def crash(self) -> None:
-        """Die with the connections closed by the operating system, so that brokers see it."""
+        """Die with connections closed by the operating system, so that brokers notice."""
         self.vanish()
         self.close_connections()
 
     def vanish(self) -> None:
-        """Die without anybody noticing: no power, no network."""
+        """Die without any broker noticing: no power, no network."""
         self.pulled()
         self.reader.suspend()
         self.consumer.client_factory.kill()
         self.process.die()
 
     def close_connections(self, broker_name: str | None = None) -> None:
-        """Close the connections to a broker, or all; a living client makes them anew when it next asks something."""
+        """Close the connections to a broker, or all; a living client reopens them with its next request."""
         for connection in list(self.remoting.connections.values()):
             if connection.is_open and broker_name in (None, connection.broker.name):
                 connection.close()
 
     def pulled(self, broker_name: str | None = None) -> None:
-        """Pulls have gone over its connections up to now; no requests here, but they keep a connection busy."""
+        """Mark connections as used up to now: pulls are no requests here, but keep a connection busy."""
         broker_names = self.reader.broker_names()
         for connection in self.remoting.connections.values():
             if connection.broker.name in broker_names and broker_name in (None, connection.broker.name):
                 connection.last_used = self.process.now()
 
     def freeze(self) -> None:
-        """Stand still, as in a long garbage collection: connections stay, but nothing is answered."""
+        """Freeze, as in a long garbage collection: connections stay open, but nothing is answered."""
         self.pulled()
         self.reader.suspend()
         self.process.freeze()
 
     def thaw(self) -> None:
-        """Go on; what has been missed is caught up with."""
+        """Resume after a freeze and catch up."""
         if self.process.is_alive and self.process.is_frozen:
             self.process.thaw()
             if not self.consumer.paused:
@@ -180,7 +210,7 @@ class Member:
         self.consumer.pause()
 
     def resume(self) -> None:
-        """Let a suspended consumer go on."""
+        """Resume a suspended consumer."""
         if self.process.is_alive and self.consumer.paused:
             if not self.process.is_frozen:  # else it goes on when it is thawed
                 self.reader.resume()
@@ -189,21 +219,14 @@ class Member:
     # --- At its end of the network ---
 
     def notified(self, consumer_group: str) -> None:
-        """A broker says that the members of a group have changed; of all notices before a pass the first one matters."""
+        """Handle a notice that the members of a group changed; of all notices before a pass only the first matters."""
         if not self.is_woken:
             self.is_woken = True
             self.process.do(partial(self.consumer.client_factory.notify_consumer_ids_changed, consumer_group))
 
     def connected(self, address: str) -> None:
-        """A connection to a broker is there; what that leads to happens beside what is going on now."""
+        """Handle a new broker connection. Follow-up work is scheduled, not run inline."""
         self.process.call_later(0, lambda: self.consumer.client_factory.channel_active(address))
-
-    def before_unlock(self, queues: Iterable[MessageQueue]) -> None:
-        """Let the user's code return, if that is soon enough for the consumer to wait for it."""
-        self.reader.wait_for_listeners(queues)
-
-    def _connect(self, factory: MQClientFactory) -> Remoting:
-        return self.remoting
 
 
 @dataclass(eq=False)
@@ -220,7 +243,7 @@ class SimulatedGroup(ReadGroup):
 
 
 def identity_of(client_id: str) -> ClientIdentity:
-    """What makes a client id: address, ``@`` and instance name; ``1`` is added to an id without an instance name.
+    """Split a client id into address and instance name; an id without an instance name gets ``1``.
 
     Examples
     --------

@@ -22,11 +22,11 @@ class Flow(NamedTuple):
     consumed_per_second: int
 
     def produced(self, now: int) -> int:
-        """Messages there are, ``now`` milliseconds after the simulation began."""
+        """Return the number of messages produced by ``now``, in milliseconds since the simulation began."""
         return self.produced_per_second * now // 1_000
 
     def position(self, offset: int, since: int, now: int) -> int:
-        """How far somebody has come who reads from ``offset`` since a time."""
+        """Return how far a reader has come that reads from ``offset`` since a time."""
         if now <= since:
             return offset
         read = offset + self.consumed_per_second * (now - since) // 1_000
@@ -64,7 +64,7 @@ class MessageCounts(NamedTuple):
     left: int = 0
 
     def plus(self, other: MessageCounts) -> MessageCounts:
-        """Both together."""
+        """Return both together."""
         return MessageCounts(
             self.consumed_twice + other.consumed_twice,
             self.delayed + other.delayed,
@@ -95,7 +95,7 @@ def count_messages(flow: Flow, readings: list[Reading], until: int) -> MessageCo
 
 
 def _waits(flow: Flow, reading: Reading, first: int, end: int) -> tuple[int, int]:
-    """How many messages from ``first`` to ``end`` waited too long, and how long the longest did.
+    """Return how many messages from ``first`` to ``end`` waited too long, and how long the longest did (ms).
 
     Message x was there at x / p and consumed at s + (x - o) / c.
     """

@@ -18,7 +18,8 @@ from rmqalloc.remoting import (
     RemotingError,
     TopicRouteData,
 )
-from rmqalloc.simulation._virtual_clock import Process, VirtualClock
+from rmqalloc.simulation._reader import Reader
+from rmqalloc.simulation._virtual_clock import VirtualClock
 
 TIMEOUT = 3_000
 OFFSET_TIMEOUT = 5_000
@@ -33,29 +34,14 @@ class Host(Protocol):
     """A client at its end of the network; one that is woken already does not need another notice."""
 
     name: str
-    process: Process
     is_woken: bool
+    reader: Reader
 
     def notified(self, consumer_group: str) -> None:
-        """A broker says that the members of a group have changed."""
+        """Handle a notice that the members of a group changed."""
 
     def connected(self, address: str) -> None:
-        """A connection to a broker is there."""
-
-    def look(self) -> None:
-        """A moment before something is sent: time to see what the client has done up to now."""
-
-    def has_seen_all(self) -> bool:
-        """Whether a look would find nothing."""
-
-    def offset_of(self, queue: MessageQueue, offset: int) -> int:
-        """What to store for a queue instead of the offset the client knows, which has no messages."""
-
-    def offsets_of(self, offsets: Mapping[MessageQueue, int]) -> dict[MessageQueue, int]:
-        """The same of many queues."""
-
-    def before_unlock(self, queues: Iterable[MessageQueue]) -> None:
-        """Spend the time that giving up ordered queues waits for the user's code."""
+        """Handle a new broker connection."""
 
 
 class NetworkConnection:
@@ -84,12 +70,12 @@ class NetworkConnection:
         self._network.notify([self], consumer_group)
 
     def close(self) -> None:
-        """End it, from either side; the broker hears of it as an event."""
+        """Close the connection, from either side; the broker is notified by an event."""
         self.is_open = False
         self._network.later(partial(self.broker.consumers.channel_closed, self))
 
     def close_if_idle(self) -> None:
-        """Let the broker close it when nothing has gone over it for too long, and look again until then."""
+        """Let the broker close the connection once it is idle for too long; check again until then."""
         clock, max_idle = self._network.clock, self._network.max_idle.get(self.broker.name, MAX_IDLE)
         if not self.is_open or not max_idle:
             return
@@ -137,17 +123,17 @@ class Network:
         self.arrivals: list[int] = []
 
     def later(self, action: Callable[[], None]) -> None:
-        """What is sent now happens at the other end."""
+        """Let something that is sent now happen at the other end."""
         self.clock.call_later(self.latency, action)
 
     def is_up(self, connection: NetworkConnection) -> bool:
-        """Whether something sent over it now arrives."""
+        """Return True if something sent over the connection now arrives."""
         if self.partitions and (connection.host.name, connection.broker.name) in self.partitions:
             return False
         return connection.is_open
 
     def notify(self, connections: Collection[NetworkConnection], consumer_group: str) -> None:
-        """Send one notice over many connections; all that is sent at one moment is one event on the clock."""
+        """Send one notice over many connections; all notices of one moment are one event on the clock."""
         self.n_notices += len(connections)
         now = self.clock.time
         for connection in connections:
@@ -158,7 +144,7 @@ class Network:
         self.notices.update(dict.fromkeys(connections, consumer_group))
 
     def _deliver(self, notices: dict[NetworkConnection, str]) -> None:
-        self.notices_sent = 0  # what is sent from now on travels anew, even if it is the same moment
+        self.notices_sent = 0  # what is sent from now on travels separately, even if it is the same moment
         for connection, consumer_group in notices.items():
             # First what costs least: nearly all notices reach a client that another broker has woken at this moment.
             if not connection.host.is_woken and self.is_up(connection):
@@ -166,11 +152,11 @@ class Network:
                 connection.host.notified(consumer_group)
 
     def send(self, connection: NetworkConnection, action: Callable[[NetworkConnection], None]) -> None:
-        """Something takes effect when it arrives at the broker; what is cut off on its way is lost."""
+        """Send something that takes effect when it arrives at the broker; it is lost if the connection is cut before."""
         self.later(lambda: action(connection) if self.is_up(connection) else None)
 
     def commit(self, connection: NetworkConnection, consumer_group: str, offsets: dict[MessageQueue, int]) -> None:
-        """Offsets are on their way to be stored."""
+        """Send offsets that are stored when they arrive."""
         arrival = self.clock.time + self.latency
         arriving = self._commits.get(arrival)
         if arriving is None:
@@ -206,7 +192,7 @@ class ClientRemoting:
     # --- How requests travel ---
 
     def _connection(self, address: str, timeout: int) -> NetworkConnection:
-        """The connection to an address, made if need be."""
+        """Return the connection to an address; open it where there is none."""
         network = self._network
         broker = network.brokers.get(address)
         if broker is None:
@@ -223,11 +209,9 @@ class ClientRemoting:
         return connection
 
     def _ask(self, kind: str, address: str, timeout: int, question: Callable[[NetworkConnection], Answer]) -> Answer:
-        """A request and its answer, there and back."""
-        network = self._network
-        network.requests[kind] += 1
-        self._host.look()
-        connection = self._connection(address, timeout)
+        """Send a request and return its answer; both ways take time."""
+        self._begin(kind)
+        network, connection = self._network, self._connection(address, timeout)
         clock, there = network.clock, network.latency if network.latency < timeout else timeout
         clock.time += there
         try:
@@ -239,13 +223,13 @@ class ClientRemoting:
         return answer
 
     def _order(self, kind: str, address: str, timeout: int, action: Callable[[NetworkConnection], None]) -> None:
-        """A request whose answer says nothing but that it arrived."""
+        """Send a request whose answer says only that it arrived."""
         self._begin(kind)
         self._network.send(self._connection(address, timeout), action)
         self._network.clock.spend(min(2 * self._network.latency, timeout))
 
     def _open_connection(self, address: str) -> NetworkConnection:
-        """The connection to an address, for something that nobody waits for."""
+        """Return the connection to an address, for a one-way request."""
         connection = self.connections.get(address)
         if connection is None or not connection.is_open:
             return self._connection(address, 0)
@@ -255,7 +239,7 @@ class ClientRemoting:
 
     def _begin(self, kind: str) -> None:
         self._network.requests[kind] += 1
-        self._host.look()
+        self._host.reader.look()
 
     # --- Requests ---
 
@@ -292,7 +276,7 @@ class ClientRemoting:
         def unlock(connection: NetworkConnection) -> None:
             connection.broker.unlock_batch(consumer_group, client_id, given_up)
 
-        self._host.before_unlock(given_up)
+        self._host.reader.wait_for_listeners(given_up)
         if oneway:
             self._begin("unlock")
             self._network.send(self._open_connection(address), unlock)
@@ -323,21 +307,20 @@ class ClientRemoting:
 
     def update_offset(self, address: str, consumer_group: str, queue: MessageQueue, offset: int) -> None:
         """Code 15."""
-        offset = self._host.offset_of(queue, offset)
-        self._network.requests["update_offset"] += 1
-        self._host.look()
+        offset = self._host.reader.offset_of(queue, offset)
+        self._begin("update_offset")
         self._network.commit(self._open_connection(address), consumer_group, {queue: offset})
 
     def update_offsets(self, consumer_group: str, by_address: Mapping[str, Mapping[MessageQueue, int]]) -> bool:
-        """Code 15 for each of many queues; nothing and False unless all of it goes through without a moment's delay."""
+        """Code 15 for each of many queues; False, with nothing sent, unless all of it goes through without delay."""
         connections = {address: self.connections.get(address) for address in by_address}
-        if not self._host.has_seen_all() or not all(one and one.is_open for one in connections.values()):
+        if not self._host.reader.has_seen_all() or not all(one and one.is_open for one in connections.values()):
             return False
         network = self._network
         for address, offsets in by_address.items():
             network.requests["update_offset"] += len(offsets)
             connection = self._open_connection(address)
-            network.commit(connection, consumer_group, self._host.offsets_of(offsets))
+            network.commit(connection, consumer_group, self._host.reader.offsets_of(offsets))
         return True
 
     def max_offset(self, address: str, queue: MessageQueue) -> int:

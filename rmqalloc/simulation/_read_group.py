@@ -1,4 +1,4 @@
-"""What the readers of a consumer group share: its settings, and what they saw of it."""
+"""What the members of a consumer group share: its settings, and what was seen of it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class ReadGroup:
     name : str
         Its name.
     topics : tuple of str
-        What its members subscribe to, unless they say otherwise.
+        Topics that members subscribe to, unless they are started with others.
     strategy : Strategy
-        How its members divide queues, unless they say otherwise.
+        How members divide queues, unless they are started with another one.
     flows : dict of str to Flow
         Rates of its topics' queues.
     timeline : Timeline
@@ -28,11 +28,11 @@ class ReadGroup:
     is_ordered : bool
         It consumes in order, under locks.
     listener_time : int
-        Longest time (ms) that the user's code works on what it was handed.
+        Longest time (ms) that the user's code works on the messages it was handed.
     server_assignment : bool
         Brokers divide the queues.
     readings : list of Reading
-        Who read which queue from where, when it ended.
+        Who read which queue from where, appended when a reading ends.
     """
 
     name: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
@@ -19,34 +20,25 @@ RETRY_PULL = 3_000
 NEVER = 2**62
 
 
+@dataclass(slots=True, eq=False)
 class _Read:
     """One process queue, the n-th of its reader: its interval in the timeline if it is worked on now, and its reading."""
 
-    __slots__ = (
-        "flow",
-        "interval",
-        "lock_seen",
-        "number",
-        "offset",
-        "place",
-        "process_queue",
-        "request",
-        "since",
-        "stopped",
-    )
+    number: int
+    request: PullRequest
+    place: int
+    flow: Flow
+    process_queue: WatchedQueue = field(init=False)
+    lock_seen: int = field(init=False)
+    offset: int = field(init=False)
+    interval: int = OPEN
+    since: int = OPEN
+    stopped: int = 0
 
-    def __init__(self, number: int, request: PullRequest, place: int, flow: Flow) -> None:
-        assert isinstance(request.process_queue, WatchedQueue)
-        self.number = number
-        self.request = request
-        self.process_queue = request.process_queue
-        self.place = place
-        self.flow = flow
-        self.interval = OPEN
-        self.lock_seen = request.process_queue.last_lock_timestamp
-        self.offset = request.next_offset
-        self.since = OPEN
-        self.stopped = 0
+    def __post_init__(self) -> None:
+        assert isinstance(self.request.process_queue, WatchedQueue)
+        self.process_queue, self.offset = self.request.process_queue, self.request.next_offset
+        self.lock_seen = self.process_queue.last_lock_timestamp
 
 
 class Reader:
@@ -85,7 +77,7 @@ class Reader:
         self._consumer: PushConsumer | None = None
 
     def attach(self, consumer: PushConsumer) -> None:
-        """Learn for whom it reads."""
+        """Set the consumer that it reads for."""
         self._consumer = consumer
 
     # --- What the consumer asks ---
@@ -109,13 +101,13 @@ class Reader:
             self._begin_reading(read, self._clock.elapsed() + delay)
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
-        """Popped queues count as read and are not followed: any number of clients may pop one."""
+        """Count a popped queue as read, without following it: any number of clients may pop one."""
         request.process_queue.pulling = True
 
     # --- What is seen from outside ---
 
     def has_seen_all(self) -> bool:
-        """Whether a look would find nothing."""
+        """Return True if `look` would find nothing."""
         return not self._changed and not (self._is_ordered and self._clock.time > self._first_loss)
 
     def look(self) -> None:
@@ -156,7 +148,7 @@ class Reader:
             self._stop(read, self._clock.elapsed())
 
     def resume(self) -> None:
-        """Go on where it stopped, if the queues are still the consumer's and locked."""
+        """Resume where it stopped, if the queues are still the consumer's and locked."""
         self._works = True
         now = self._clock.elapsed()
         for read in self._reads.values():
@@ -166,14 +158,11 @@ class Reader:
         self.look()
 
     def offset_of(self, queue: MessageQueue, offset: int) -> int:
-        """How far the queue is consumed now, or was when it was dropped; ``offset`` if it was never read."""
-        read = self._reads.get(queue)
-        if read is None:
-            return self._dropped_at.get(queue, offset)
-        return read.offset if read.since == OPEN else read.flow.position(read.offset, read.since, self._clock.elapsed())
+        """Return how far the queue is consumed now, or was when it was dropped; ``offset`` if it was never read."""
+        return self.offsets_of({queue: offset})[queue]
 
     def offsets_of(self, offsets: Mapping[MessageQueue, int]) -> dict[MessageQueue, int]:
-        """The same of many queues."""
+        """Return the same of many queues."""
         now, reads, found = self._clock.elapsed(), self._reads, {}
         for queue, offset in offsets.items():
             read = reads.get(queue)
@@ -184,13 +173,13 @@ class Reader:
         return found
 
     def broker_names(self) -> set[str]:
-        """Brokers that it pulls from now."""
+        """Return the brokers that it pulls from now."""
         return {queue.broker_name for queue, read in self._reads.items() if read.since != OPEN}
 
     # --- Locks ---
 
     def _first_pull(self, read: _Read) -> None:
-        """An ordered queue begins with its offset read anew, under its lock."""
+        """Begin to pull an ordered queue, with its offset read again under its lock."""
         if read.process_queue.dropped or self._consumer is None:
             return
         if self._consumer.rebalance.prepare_ordered_pull(read.request):
@@ -201,7 +190,7 @@ class Reader:
             self._process.call_later(RETRY_PULL, partial(self._first_pull, read))
 
     def _check_lock(self, read: _Read) -> None:
-        """A lock that was not renewed in time is asked for anew, and watched again."""
+        """Ask again for a lock that was not renewed in time, and keep watching it."""
         process_queue = read.process_queue
         if process_queue.dropped:
             return
@@ -219,7 +208,7 @@ class Reader:
         return not self._is_ordered or (process_queue.locked and not process_queue.is_lock_expired(self._clock.time))
 
     def _look_at_locks(self, reads: list[_Read]) -> None:
-        """A lock is lost 30 s after it was last renewed, seen or not; a renewed one is held again."""
+        """End intervals of locks that were lost, 30 s after their last renewal; resume those that are held again."""
         for read in reads:
             renewed = read.process_queue.last_lock_timestamp
             lost = read.lock_seen + LOCK_MAX_LIVE
@@ -245,7 +234,7 @@ class Reader:
         read.process_queue.watcher = partial(self._changed.__setitem__, read.number, read)
 
     def _to_look_at(self) -> list[_Read]:
-        """Reads that may have changed, in the order they were made; all of them if time alone may have changed one."""
+        """Return the reads that may have changed, in the order they were made; all if time alone may have changed one."""
         if self._clock.time > self._first_loss:
             self._first_loss = NEVER
             reads = list(self._reads.values())
@@ -257,7 +246,7 @@ class Reader:
     # --- Intervals and readings ---
 
     def _begin_reading(self, read: _Read, since: int) -> None:
-        """The consumer's memory gets an offset, for it stores only what it knows; `offset_of` then says which."""
+        """Begin a reading; the consumer's memory gets an offset, for it stores only queues it knows: see `offset_of`."""
         read.since = since
         if self._consumer is not None:
             self._consumer.offset_store.update_offset(read.request.queue, read.offset, increase_only=False)
@@ -279,7 +268,7 @@ class Reader:
         read.since = OPEN
 
     def _rest(self, read: _Read) -> int:
-        """How long the user's code still works on a dropped ordered queue, which holds its consume lock; 0 otherwise."""
+        """Return how long the user's code still works on a dropped ordered queue and holds its consume lock; 0 otherwise."""
         if not self._listener_time or not self._is_ordered or read.since == OPEN:
             return 0
         rest = self._random.randrange(self._listener_time)

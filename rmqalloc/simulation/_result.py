@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_type_hints
@@ -158,23 +158,16 @@ class Result(TableResult):
         return f"<Result of the simulation {self.name!r}: {counted(len(self.events), 'event')}>"
 
     def main_table(self) -> pa.Table:
-        """Figures of every event, one row each."""
+        """Return the figures of every event, one row each."""
         return _rows_table(self.events, EventResult)
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures, without the intervals, as plain data."""
-        return {
-            "name": self.name,
-            "profile": self.profile,
-            "seed": self.seed,
-            "duration": self.duration,
-            "events": [event._asdict() for event in self.events],
-            "groups": [group._asdict() for group in self.groups],
-            "requests": self.requests,
-        }
+        """Return all figures, without the intervals, as plain data."""
+        figures = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "ownerships"}
+        return figures | {name: [row._asdict() for row in figures[name]] for name in self.TABLES}
 
     def to_json(self) -> str:
-        """The same as JSON text."""
+        """Return the same as JSON text."""
         return json.dumps(self.to_dict(), indent=2)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -198,12 +191,12 @@ class Result(TableResult):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
+        from rmqalloc.results.schemas import schema_of
+
         write_file(place / "summary.json", self.to_json() + "\n", sync="nothing")  # the directory is, as a whole
         for name, rows, kind in (("events", self.events, EventResult), ("groups", self.groups, GroupResult)):
             pq.write_table(_rows_table(rows, kind), place / f"{name}.parquet")
-        schema = pa.schema([(name, pa.string()) for name in ("consumer_group", "topic", "broker_name")])
-        schema = schema.append(pa.field("queue_id", pa.int32())).append(pa.field("client_id", pa.string()))
-        schema = schema.append(pa.field("start", pa.int64())).append(pa.field("end", pa.int64()))
+        schema = schema_of("consumer_group topic broker_name queue_id client_id start end", queue_id=pa.int32())
         with pq.ParquetWriter(place / "intervals.parquet", schema) as writer:
             for ownership in self.ownerships:
                 writer.write_table(_intervals(ownership, schema))
@@ -223,28 +216,27 @@ def _check_replaceable(path: str | os.PathLike[str], standing: Path) -> None:
 
 
 def _rows_table(rows: Sequence[EventResult] | Sequence[GroupResult], kind: type) -> pa.Table:
-    """Results of one kind as a table, its columns those of the kind."""
+    """Return results of one kind as a table; its columns are the fields of the kind."""
     import pyarrow as pa
 
-    types = {str: pa.string(), int: pa.int64()}
-    schema = pa.schema([(name, types[hint]) for name, hint in get_type_hints(kind).items()])
+    from rmqalloc.results.schemas import schema_of
+
+    schema = schema_of(" ".join(get_type_hints(kind)), **({"event": pa.string()} if kind is EventResult else {}))
     return pa.Table.from_pylist([row._asdict() for row in rows], schema)
 
 
 def _intervals(ownership: Ownership, schema: Any) -> Any:
-    """Intervals as a table, by start and queue."""
+    """Return intervals as a table, by start and queue."""
     import pyarrow as pa
 
     spans = ownership.intervals
     order = np.lexsort((ownership.processes, spans.queue, spans.start))
     queues = [ownership.queues[place] for place in spans.queue[order].tolist()]
-    columns = [
-        pa.array([ownership.consumer_group] * len(queues), pa.string()),
-        pa.array([queue.topic for queue in queues], pa.string()),
-        pa.array([queue.broker_name for queue in queues], pa.string()),
-        pa.array([queue.queue_id for queue in queues], pa.int32()),
-        pa.array([ownership.client_ids[process] for process in ownership.processes[order].tolist()], pa.string()),
-        pa.array(spans.start[order]),
-        pa.array(spans.end[order]),
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
+    columns = {
+        "consumer_group": [ownership.consumer_group] * len(queues),
+        **{name: [getattr(queue, name) for queue in queues] for name in MessageQueue._fields},
+        "client_id": [ownership.client_ids[process] for process in ownership.processes[order].tolist()],
+        "start": spans.start[order],
+        "end": spans.end[order],
+    }
+    return pa.table(columns, schema)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -72,10 +71,11 @@ def simulate(script: Script | str | os.PathLike[str], seed: int | None = None, p
     seed = script.seed if seed is None else seed
     with no_collection(), all_is_ours():
         cluster = _built(script, Cluster(PROFILES[profile], seed, int(script.latency)))
-        windows = _run(script, cluster)
+        seen = _run(script, cluster)
         ownerships = [_ownership(group, script.duration) for group in cluster.groups.values()]
         moves = [_moves(group, script.duration) for group in cluster.groups.values()]
-        events = [_event(window, ownerships, moves) for window in windows]
+        ends = [*(event.at for event in seen[1:]), script.duration]
+        events = [_event(event, int(end), ownerships, moves) for event, end in zip(seen, ends, strict=True)]
         groups = [
             _group(group, ownership, times, script.duration)
             for group, ownership, times in zip(cluster.groups.values(), ownerships, moves, strict=True)
@@ -84,20 +84,8 @@ def simulate(script: Script | str | os.PathLike[str], seed: int | None = None, p
     return Result(script.name, profile, seed, script.duration, events, groups, requests, ownerships)
 
 
-class _Window(NamedTuple):
-    """From one event to the next."""
-
-    event: str
-    start: int
-    end: int
-    settled_after: int
-    unowned: int
-    double_owned: int
-    counts: Counter[str]
-
-
 def _built(script: Script, cluster: Cluster) -> Cluster:
-    """The cluster as it is when the simulation begins."""
+    """Return the cluster as it is when the simulation begins."""
     for broker in script.brokers:
         for settings in script.broker_settings:
             if settings.brokers is None or broker in settings.brokers:
@@ -121,10 +109,10 @@ def _built(script: Script, cluster: Cluster) -> Cluster:
 
 
 def _configure(cluster: Cluster, part: GroupPart, script: Script, number: int) -> None:
-    """What brokers know of a group before its first heartbeat."""
+    """Set what brokers know of a group before its first heartbeat."""
     if part.subscription_group is not None:
         for broker in script.brokers:
-            cluster.configure_group(part.name, broker, **part.subscription_group.given())
+            cluster.configure_group(part.name, broker, **vars(part.subscription_group))
     if part.message_request_mode is None:
         return
     for topic in part.topics:
@@ -133,36 +121,40 @@ def _configure(cluster: Cluster, part: GroupPart, script: Script, number: int) -
 
 
 def _perform(cluster: Cluster, script: Script, event: Event, place: Place) -> int:
-    """Do a step; what is found to be impossible is an error of its place in the script."""
+    """Do a step; one that turns out to be impossible is an error at its place in the script."""
     try:
         return perform(cluster, event)
     except ScenarioError as error:
         raise script.located(ScenarioError(error.what, place)) from None
 
 
-def _run(script: Script, cluster: Cluster) -> list[_Window]:
-    """Let the events happen, and look at the cluster before each and at the end."""
-    windows: list[_Window] = []
+def _run(script: Script, cluster: Cluster) -> list[EventResult]:
+    """Play the events; return what the cluster shows before each and at the end, with zeros for what timelines say."""
+    seen: list[EventResult] = []
     last_step = max((max(0, len(one.client_names) - 1) * one.start_every for one in script.groups), default=0)
     event, start, before = "start", 0, Counter[str]()
     for i, one in [*sorted(enumerate(script.events), key=lambda event: event[1].at), (0, None)]:
         end = int(script.duration if one is None else one.at)
         cluster.run(end)
         counts = cluster.counts()
+        new = counts - before
         unowned, double_owned = cluster.badly_owned()
+        made, passes, notices = (new.pop(name, 0) for name in OTHER_COUNTS)
         settled = max(0, cluster.last_change() - last_step)
-        windows.append(_Window(event, start, end, settled, unowned, double_owned, counts - before))
+        seen.append(
+            EventResult(start, event, settled, unowned, double_owned, made, 0, passes, notices, new.total(), 0, 0, 0, 0)
+        )
         if one is not None:
             event, start, before = str(one), end, counts
             last_step = one.at + _perform(cluster, script, one, ("events", i, one.kind))
     for group in cluster.groups.values():
         for member in group.members:
             member.reader.suspend()
-    return windows
+    return seen
 
 
 def _moves(group: SimulatedGroup, until: int) -> Times:
-    """When queues went to another client id."""
+    """Return the times at which queues went to another client id."""
     numbers: dict[str, int] = {}
     names = np.array([numbers.setdefault(member.client_id, len(numbers)) for member in group.members], np.int32)
     return group.timeline.moves(until, names)[1]
@@ -176,25 +168,16 @@ def _ownership(group: SimulatedGroup, until: int) -> Ownership:
     return Ownership(group.name, timeline.queues, client_ids, intervals, processes, gaps, double_owned)
 
 
-def _event(window: _Window, ownerships: list[Ownership], moves: list[Times]) -> EventResult:
-    gaps = [one.gaps.within(window.start, window.end) for one in ownerships]
-    doubles = [one.double_owned.within(window.start, window.end) for one in ownerships]
-    requests = sum(n for kind, n in window.counts.items() if kind not in OTHER_COUNTS)
-    return EventResult(
-        window.start,
-        window.event,
-        window.settled_after,
-        window.unowned,
-        window.double_owned,
-        window.counts["process_queues"],
-        sum(int(((times >= window.start) & (times < window.end)).sum()) for times in moves),
-        window.counts["passes"],
-        window.counts["notices"],
-        requests,
-        sum(spans.total() for spans in gaps),
-        max((spans.longest() for spans in gaps), default=0),
-        sum(spans.total() for spans in doubles),
-        max((spans.longest() for spans in doubles), default=0),
+def _event(seen: EventResult, end: int, ownerships: list[Ownership], moves: list[Times]) -> EventResult:
+    """Add what timelines say of the time from an event to the next one."""
+    gaps = [one.gaps.within(seen.at, end) for one in ownerships]
+    doubles = [one.double_owned.within(seen.at, end) for one in ownerships]
+    return seen._replace(
+        moved=sum(int(((times >= seen.at) & (times < end)).sum()) for times in moves),
+        gap=sum(spans.total() for spans in gaps),
+        longest_gap=max((spans.longest() for spans in gaps), default=0),
+        double=sum(spans.total() for spans in doubles),
+        longest_double=max((spans.longest() for spans in doubles), default=0),
     )
 
 
@@ -216,7 +199,7 @@ def _group(group: SimulatedGroup, ownership: Ownership, moves: Times, until: int
 
 
 def _messages(group: SimulatedGroup, until: int) -> MessageCounts:
-    """What became of the messages of all queues."""
+    """Count what became of the messages of all queues."""
     readings: dict[int, list[Reading]] = {place: [] for place in range(len(group.timeline.queues))}
     for reading in sorted(group.readings, key=lambda reading: reading.since):
         readings[reading.place].append(reading)

@@ -55,30 +55,27 @@ class Script(ScriptFields):
             The script asks for it.
         """
         release = PROFILES[profile]
-        settings: list[tuple[UpdateBrokerConfig, Place]] = [
-            (one, ("broker_settings", i)) for i, one in enumerate(self.broker_settings)
+        settings: dict[Place, Any] = {("broker_settings", i): one for i, one in enumerate(self.broker_settings)}
+        settings |= {("events", i, one.kind): one.detail for i, one in enumerate(self.events)}
+        unknown: list[Place] = [
+            (*place, name)
+            for place, one in settings.items()
+            if isinstance(one, UpdateBrokerConfig) and (name := unknown_setting(one, release)) is not None
         ]
-        assigned: list[Place] = [
-            ("groups", i, "server_assignment") for i, one in enumerate(self.groups) if one.server_assignment
-        ]
-        for i, event in enumerate(self.events):
-            if isinstance(event.detail, UpdateBrokerConfig):
-                settings.append((event.detail, ("events", i, event.kind)))
-        for one, place in settings:
-            if (name := unknown_setting(one, release)) is not None:
-                raise self.located(
-                    ScenarioError(f"is not known to RocketMQ {profile}; it came with 5.x", (*place, name))
-                )
-        if assigned and not release.server_assignment:
-            raise self.located(ScenarioError(f"is not known to RocketMQ {profile}; it came with 5.x", assigned[0]))
+        if not release.server_assignment:
+            unknown += [
+                ("groups", i, "server_assignment") for i, one in enumerate(self.groups) if one.server_assignment
+            ]
+        if unknown:
+            raise self.located(ScenarioError(f"is not known to RocketMQ {profile}; it came with 5.x", unknown[0]))
 
     def located(self, error: ScenarioError) -> ScenarioError:
-        """The error with file, line and column before it, if the script was read from a file."""
+        """Return the error with file, line and column, if the script was read from a file."""
         document = getattr(self, "_document", None)
         return error if document is None or not error.parts else document.located(error)
 
     def _check_settings(self) -> None:
-        """Each setting of a broker is said once."""
+        """Refuse a setting that is given twice for a broker."""
         seen: set[tuple[str, str]] = set()
         for i, one in enumerate(self.broker_settings):
             _known(one.brokers, self.brokers, ("broker_settings", i, "brokers"))
@@ -91,7 +88,7 @@ class Script(ScriptFields):
                     seen.add((broker, setting))
 
     def _check_events(self, topics: list[str], groups: list[str]) -> None:
-        """Names that events speak of exist by then; a client does from the first event that lets it join."""
+        """Refuse names in events that do not exist by then; a client exists from the first event that lets it join."""
         names = [name for group in self.groups for name in group.client_names]
         if (repeated := _repeated(names)) is not None:
             raise ScenarioError(
@@ -117,7 +114,7 @@ class Script(ScriptFields):
 
 
 def script_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of a script, for editors and other programs.
+    """Return the JSON Schema (2020-12) of a script, for editors and other programs.
 
     Examples
     --------
@@ -149,7 +146,7 @@ def read_script(path: str | os.PathLike[str]) -> Script:
 
 
 def _known(names: Sequence[str] | None, known: Iterable[str], parts: tuple[str | int, ...]) -> None:
-    """Refuse a name that nothing has, and one that is said twice."""
+    """Refuse a name that nothing has, and one that is given twice."""
     if names is not None and (repeated := _repeated(names)) is not None:
         raise ScenarioError(f"has {shown(repeated)} twice; name each once", parts)
     for name in names or ():
@@ -158,7 +155,7 @@ def _known(names: Sequence[str] | None, known: Iterable[str], parts: tuple[str |
 
 
 def _repeated(names: Sequence[str]) -> str | None:
-    """The first name that is there twice."""
+    """Return the first name that is there twice, None if there is none."""
     seen: set[str] = set()
     return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
 

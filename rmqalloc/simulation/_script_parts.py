@@ -73,7 +73,7 @@ class GroupPart(WithStrategy):
 
     @property
     def client_names(self) -> tuple[str, ...]:
-        """Names of the clients it starts with."""
+        """Return the names of the clients it starts with."""
         if not isinstance(self.clients, int):
             return self.clients
         width = len(str(max(0, self.clients - 1)))

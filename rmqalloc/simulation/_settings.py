@@ -44,7 +44,7 @@ class _Needy(Checked):
             raise ScenarioError(f"changes nothing; give at least one of {', '.join(self._what())}")
 
     def given(self) -> dict[str, Any]:
-        """What is to be changed, by name."""
+        """Return what is to be changed, by name."""
         return {name: value for name in self._what() if (value := getattr(self, name)) is not None}
 
     @classmethod
@@ -53,7 +53,7 @@ class _Needy(Checked):
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
-        """JSON Schema of the plain data."""
+        """Return the JSON Schema of the plain data."""
         return {**super().schema(), "anyOf": [{"required": [name]} for name in cls._what()]}
 
 
@@ -116,10 +116,6 @@ class GroupSettings(Checked):
         Whole(1, MAX_RETRY_QUEUES), 1, "Queues of its retry topic, which is made with its first heartbeat."
     )
 
-    def given(self) -> dict[str, Any]:
-        """The fields of `rmqalloc.broker.SubscriptionGroup`."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
 
 @dataclass(frozen=True)
 class UpdateSubGroup(_Needy):
@@ -152,17 +148,17 @@ class SetConsumeMode(Checked):
     )
 
     def made(self) -> RequestMode:
-        """The mode as a broker keeps it."""
+        """Return the mode as a broker keeps it."""
         return RequestMode(MessageRequestMode[self.mode], self.pop_share_queue_num)
 
 
 def unknown_setting(settings: UpdateBrokerConfig, profile: Profile) -> str | None:
-    """A setting that a release does not have; None if it has them all."""
+    """Return a setting that a release does not have; None if it has them all."""
     return None if profile.server_assignment else next((name for name in settings.given() if name in _OF_5), None)
 
 
 def configure(broker: Broker, settings: Mapping[str, Any]) -> None:
-    """Change settings of a broker, by RocketMQ's names; what is not given stays. The idle time is the network's."""
+    """Change settings of a broker, by RocketMQ's names; those not given stay. The idle time is set in the network."""
     targets: dict[str, tuple[Any, str]] = {
         "notify_consumer_ids_changed_enable": (broker.notifier, "notify_consumer_ids_changed_enable"),
         "real_time_notify_consumer_change": (broker.notifier, "real_time"),

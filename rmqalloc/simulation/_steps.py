@@ -1,7 +1,7 @@
-"""Whether every step of a script is possible when it comes: the script is played on names alone before anything runs.
+"""Check that every step of a script is possible when it comes: play the script on names alone before anything runs.
 
-Who runs at which time follows from the script, so a step that nothing can come of (a crash of a client that is gone, a restart
-of a broker that is down) is a mistake of the script and refused, where a running cluster could only pass it over.
+The script decides who runs at which time. A step without effect (a crash of a client that is gone, a restart of a broker that
+is down) is an error of the script and refused; a running cluster could only ignore it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
 from reprlib import repr as shown
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from rmqalloc.documents.fields import Milliseconds, ScenarioError
 from rmqalloc.model import host_of
 from rmqalloc.simulation._events import (
     ChangeTopic,
-    Crash,
     Disconnect,
     Event,
     Freeze,
@@ -28,7 +27,6 @@ from rmqalloc.simulation._events import (
     RestartBroker,
     RollingRestart,
     Shutdown,
-    Vanish,
 )
 from rmqalloc.simulation._member import identity_of
 from rmqalloc.simulation._script_parts import ScriptFields
@@ -41,7 +39,7 @@ _ENDED = {"shutdown": "was shut down", "crash": "crashed", "vanish": "vanished"}
 
 @dataclass
 class _Process:
-    """A process of a client, from its start to its end."""
+    """A process of a client, from its start to its end; times are milliseconds since the simulation began."""
 
     name: str
     group: str
@@ -55,7 +53,7 @@ class _Process:
 
 
 class Rehearsal:
-    """Plays the steps of a script."""
+    """Play the steps of a script; each kind of event is a method ``on_`` with its name."""
 
     def __init__(self, script: ScriptFields) -> None:
         self._script = script
@@ -71,14 +69,14 @@ class Rehearsal:
         self._holders = {topic.name: list(topic.brokers or script.brokers) for topic in script.topics}
 
     def play(self) -> None:
-        """Play all of it."""
+        """Play the whole script."""
         self._start_groups()
         partitions = []
         for i, event in sorted(enumerate(self._script.events), key=lambda one: one[1].at):
             self._pass_time(event.at)
             place = "events", i, event.kind
             self._check_end(event, place)
-            _ACTIONS[type(event.detail)](self, event.detail, place)
+            getattr(self, f"on_{event.kind}")(event.detail, place)
             if isinstance(event.detail, Partition):
                 partitions.append((event, place))
         self._pass_time(self._end)
@@ -98,7 +96,7 @@ class Rehearsal:
         self._now = until
 
     def _check_end(self, event: Event, place: Place) -> None:
-        """What takes time is over before the simulation is."""
+        """Refuse an event that lasts past the end of the simulation."""
         lasts = getattr(event.detail, "lasts", 0)
         if event.at + lasts > self._end:
             raise ScenarioError(
@@ -128,7 +126,7 @@ class Rehearsal:
         self._processes.setdefault(name, []).append(process)
 
     def _running(self, names: Iterable[str], place: Place) -> list[_Process]:
-        """The processes of clients, all of which run now."""
+        """Return the processes of clients; all of them must run now."""
         processes = []
         for name in names:
             if name in self._due:
@@ -143,7 +141,7 @@ class Rehearsal:
         return processes
 
     def _awake(self, names: Iterable[str], place: Place, what: str) -> list[_Process]:
-        """The same, none of which stands still."""
+        """Return the processes of clients; all of them must run now, and none may be frozen."""
         processes = self._running(names, place)
         for one in processes:
             if one.frozen_until > self._now:
@@ -151,7 +149,7 @@ class Rehearsal:
                 raise ScenarioError(f"names {shown(one.name)}, which stands still until {until}: {what}", place)
         return processes
 
-    def _leave(self, event: Shutdown, place: Place) -> None:
+    def on_shutdown(self, event: Shutdown, place: Place) -> None:
         kind, place = str(place[-1]), (*place, "clients")
         if kind == "shutdown":
             processes = self._awake(
@@ -162,7 +160,9 @@ class Rehearsal:
         for one in processes:
             one.until, one.ended = self._now, _ENDED[kind]
 
-    def _join(self, event: Join, place: Place) -> None:
+    on_crash = on_vanish = on_shutdown
+
+    def on_join(self, event: Join, place: Place) -> None:
         place = (*place, "clients")
         for name in event.clients:
             if name in self._due:
@@ -181,21 +181,21 @@ class Rehearsal:
                 place,
             )
 
-    def _pause(self, event: Pause, place: Place) -> None:
+    def on_pause(self, event: Pause, place: Place) -> None:
         names = (*place, "clients")
         for one in self._awake(event.clients, names, "it cannot be paused; wait"):
             if one.paused_until > self._now:
                 self._overlaps(f"names {shown(one.name)}, which is paused", one.paused_until, names)
             one.paused_until = self._now + event.lasts
 
-    def _freeze(self, event: Freeze, place: Place) -> None:
+    def on_freeze(self, event: Freeze, place: Place) -> None:
         names = (*place, "clients")
         for one in self._running(event.clients, names):
             if one.frozen_until > self._now:
                 self._overlaps(f"names {shown(one.name)}, which stands still", one.frozen_until, names)
             one.frozen_until = self._now + event.lasts
 
-    def _disconnect(self, event: Disconnect, place: Place) -> None:
+    def on_disconnect(self, event: Disconnect, place: Place) -> None:
         place = (*place, "brokers")
         for one in self._running(event.clients, (*place[:-1], "clients")):
             for broker in event.brokers or ():
@@ -212,7 +212,7 @@ class Rehearsal:
 
     # --- Rolling restarts ---
 
-    def _rolling_restart(self, event: RollingRestart, place: Place) -> None:
+    def on_rolling_restart(self, event: RollingRestart, place: Place) -> None:
         if (until := self._restarting.get(event.group, 0)) > self._now:
             self._overlaps(f"names {shown(event.group)}, which is being restarted", until, (*place, "group"))
         living = [one[-1] for one in self._processes.values() if one[-1].until is None and one[-1].group == event.group]
@@ -254,16 +254,16 @@ class Rehearsal:
                     f"needs broker {shown(name)}, which is down until {_time(until)}; wait, or name others", place
                 )
 
-    def _restart_broker(self, event: RestartBroker, place: Place) -> None:
+    def on_restart_broker(self, event: RestartBroker, place: Place) -> None:
         self._up(event.brokers, (*place, "brokers"))
         self._down.update(dict.fromkeys(event.brokers, self._now + event.lasts))
 
-    def _change_topic(self, event: ChangeTopic, place: Place) -> None:
+    def on_change_topic(self, event: ChangeTopic, place: Place) -> None:
         holders = self._holders[event.topic]
         self._up(event.brokers or holders, place)
         holders.extend(name for name in event.brokers or () if name not in holders)
 
-    def _partition(self, event: Partition, place: Place) -> None:
+    def on_partition(self, event: Partition, place: Place) -> None:
         for client in event.clients:
             for broker in event.brokers:
                 if (until := self._cut.get((client, broker), 0)) > self._now:
@@ -271,7 +271,7 @@ class Rehearsal:
                 self._cut[client, broker] = self._now + event.lasts
 
     def _check_partition(self, event: Event, place: Place) -> None:
-        """A client may start behind a partition, but one that never runs while it lasts is a mistake."""
+        """Refuse a partition of a client that never runs while it lasts; the client may start during the partition."""
         until = event.at + event.detail.lasts
         for name in event.detail.clients:
             processes = self._processes.get(name, ())
@@ -281,10 +281,12 @@ class Rehearsal:
                     (*place, "clients"),
                 )
 
-    def _set_brokers(self, event: UpdateBrokerConfig | UpdateSubGroup | Notices, place: Place) -> None:
+    def on_notices(self, event: UpdateBrokerConfig | UpdateSubGroup | Notices, place: Place) -> None:
         self._up(getattr(event, "brokers", None) or self._script.brokers, place)
 
-    def _set_consume_mode(self, event: SetConsumeMode, place: Place) -> None:
+    on_update_broker_config = on_update_sub_group = on_notices
+
+    def on_set_consume_mode(self, event: SetConsumeMode, place: Place) -> None:
         group = next(one for one in self._script.groups if one.name == event.group)
         if not group.server_assignment:
             raise ScenarioError(
@@ -295,25 +297,6 @@ class Rehearsal:
         if lacking := [name for name in event.brokers or () if name not in holders]:
             raise ScenarioError(f"names {shown(lacking[0])}, which has no topic {event.topic}", (*place, "brokers"))
         self._up(event.brokers or holders, place)
-
-
-_ACTIONS: dict[type, Callable[[Rehearsal, Any, Place], None]] = {
-    Shutdown: Rehearsal._leave,
-    Crash: Rehearsal._leave,
-    Vanish: Rehearsal._leave,
-    Join: Rehearsal._join,
-    Disconnect: Rehearsal._disconnect,
-    Pause: Rehearsal._pause,
-    Freeze: Rehearsal._freeze,
-    RestartBroker: Rehearsal._restart_broker,
-    ChangeTopic: Rehearsal._change_topic,
-    Partition: Rehearsal._partition,
-    Notices: Rehearsal._set_brokers,
-    RollingRestart: Rehearsal._rolling_restart,
-    UpdateBrokerConfig: Rehearsal._set_brokers,
-    UpdateSubGroup: Rehearsal._set_brokers,
-    SetConsumeMode: Rehearsal._set_consume_mode,
-}
 
 
 def _time(milliseconds: int) -> str:

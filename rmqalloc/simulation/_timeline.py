@@ -31,17 +31,17 @@ class Spans(NamedTuple):
     end: Times
 
     def within(self, since: int, until: int) -> Spans:
-        """The parts that lie in a window."""
+        """Return the parts that lie in a window."""
         start, end = np.maximum(self.start, since), np.minimum(self.end, until)
         kept = start < end
         return Spans(self.queue[kept], start[kept], end[kept])
 
     def total(self) -> int:
-        """Their length in all, in milliseconds of queues."""
+        """Return their total length, in milliseconds of queues."""
         return int((self.end - self.start).sum())
 
     def longest(self) -> int:
-        """Length of the longest; 0 if there are none."""
+        """Return the length of the longest; 0 if there are none."""
         return int((self.end - self.start).max(initial=0))
 
 
@@ -82,7 +82,7 @@ class Timeline:
         self.add_queues(queues, 0)
 
     def add_queues(self, queues: Sequence[MessageQueue], now: int) -> None:
-        """Queues come into being; those known already are there again."""
+        """Add queues; those known already exist again."""
         for queue in queues:
             place = self.place.setdefault(queue, len(self.queues))
             if place == len(self.queues):
@@ -93,16 +93,16 @@ class Timeline:
                 self._exists[place] = (self._exists[place][0], OPEN)
 
     def remove_queues(self, queues: Sequence[MessageQueue], now: int) -> None:
-        """Queues are no longer to be read; that nobody owns them is no gap from then on."""
+        """Remove queues from those to be read; from then on an unowned one is no gap."""
         for queue in queues:
             self._exists[self.place[queue]] = (self._exists[self.place[queue]][0], now)
 
     def exists(self, place: int) -> bool:
-        """Whether a queue is to be read now."""
+        """Return True if a queue is to be read now."""
         return self._exists[place][1] == OPEN
 
     def begin(self, place: int, owner: int, now: int) -> int:
-        """A process begins to work on a queue; the answer is what `end` needs."""
+        """Let a process begin to work on a queue; return the number of the interval, for `end`."""
         self.owners[place].add(owner)
         if now > self.last_change:
             self.last_change = now
@@ -113,33 +113,33 @@ class Timeline:
         return len(self._end) - 1
 
     def end(self, interval: int, now: int) -> None:
-        """A process stops working on a queue."""
+        """Let a process stop working on a queue."""
         self._end[interval] = max(now, self._start[interval])
         self.owners[self._queue[interval]].discard(self._owner[interval])
         if now > self.last_change:
             self.last_change = now
 
     def intervals(self, until: int) -> tuple[Spans, NDArray[np.int32]]:
-        """All intervals and whose they are, those still open cut off."""
+        """Return all intervals and their owners; those still open end at ``until``."""
         end = np.array(self._end, np.int64)
         end[end == OPEN] = until
         spans = Spans(np.array(self._queue, np.int32), np.array(self._start, np.int64), end)
         return spans, np.array(self._owner, np.int32)
 
     def gaps(self, until: int) -> Spans:
-        """When queues were owned by nobody, from the first ownership of any queue of the topic on."""
+        """Return when queues were unowned, from the first ownership of any queue of the topic on."""
         since = self._first_owned()
         born = np.array([max(start, first) for (start, _), first in zip(self._exists, since, strict=True)], np.int64)
         gone = np.array([until if end == OPEN else end for _, end in self._exists], np.int64)
         return self._counted(0, until, born, gone)
 
     def double_owned(self, until: int) -> Spans:
-        """When queues were owned by two processes or more."""
+        """Return when queues were owned by two processes or more."""
         n = len(self.queues)
         return self._counted(2, until, np.zeros(n, np.int64), np.full(n, until, np.int64))
 
     def moves(self, until: int, names: NDArray[np.int32]) -> tuple[NDArray[np.int32], Times]:
-        """Queues that went from one owner to another, and when the other began."""
+        """Return the queues that went from one owner to another, and when the other began."""
         spans, owner = self.intervals(until)
         order = np.lexsort((np.arange(owner.size), spans.start, spans.queue))
         queue, name = spans.queue[order], names[owner[order]]
@@ -147,7 +147,7 @@ class Timeline:
         return queue[moved], spans.start[order][moved]
 
     def _first_owned(self) -> list[int]:
-        """By queue, when any queue of its topic was first owned; the far future if none ever was."""
+        """Return by queue when any queue of its topic was first owned; the far future if none ever was."""
         first: dict[str, int] = {}
         for place, start in zip(self._queue, self._start, strict=True):
             topic = self.queues[place].topic
@@ -155,7 +155,7 @@ class Timeline:
         return [first.get(queue.topic, 2**62) for queue in self.queues]
 
     def _counted(self, level: int, until: int, born: Times, gone: Times) -> Spans:
-        """When a queue had no owner (level 0) or at least ``level``, between its birth and its end."""
+        """Return when a queue had no owner (level 0) or at least ``level``, between its birth and its end."""
         spans, _ = self.intervals(until)
         n = len(self.queues)
         everyone = np.arange(n, dtype=np.int32)
@@ -172,7 +172,7 @@ class Timeline:
 
 
 def _joined(spans: Spans) -> Spans:
-    """Stretches of one queue that adjoin made one."""
+    """Merge adjoining stretches of one queue."""
     if not spans.queue.size:
         return spans
     first = np.r_[True, (spans.queue[1:] != spans.queue[:-1]) | (spans.start[1:] != spans.end[:-1])]

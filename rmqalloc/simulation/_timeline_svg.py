@@ -13,7 +13,6 @@ from html import escape
 import numpy as np
 
 from rmqalloc.fleet.columns import among
-from rmqalloc.simulation._client_styles import BACKGROUND, DOUBLE, GAP, MOST_STYLES, definitions, fill
 from rmqalloc.simulation._result import EventResult, Ownership, Result
 from rmqalloc.simulation._timeline import Spans
 from rmqalloc.simulation._timeline_text import queue_label, spread_rows
@@ -26,9 +25,55 @@ MOST_GROUPS, MOST_EVENTS = 12, 60
 NUMBERED = 18.0
 """Width of the narrowest bar that bears the number of its client."""
 
+# The first eight clients have plain colours; the next ones repeat them under a pattern, because not everybody can tell more
+# than eight colours apart. The colours differ from each other, from white, from the two colours with a fixed meaning and from
+# the grey of all others, also for readers with protanopia, deuteranopia or tritanopia.
+COLOURS = ("#56b4e9", "#f28e2b", "#0072b2", "#f0e442", "#332288", "#8cd17d", "#882255", "#b07aa1")
+BACKGROUND, GAP, DOUBLE, OTHERS = "#ffffff", "#d62728", "#111111", "#c8c8c8"
+
+_PATTERNS = (
+    "",
+    '<path d="M-2 2L2 -2M0 8L8 0M6 10L10 6" stroke="{ink}" stroke-width="2"/>',
+    '<circle cx="2" cy="2" r="1.3" fill="{ink}"/><circle cx="6" cy="6" r="1.3" fill="{ink}"/>',
+    '<path d="M0 4H8" stroke="{ink}" stroke-width="2.5"/>',
+    '<path d="M-2 6L2 10M0 0L8 8M6 -2L10 2" stroke="{ink}" stroke-width="2"/>',
+    '<path d="M4 0V8M0 4H8" stroke="{ink}" stroke-width="1.2"/>',
+)
+MOST_STYLES = len(COLOURS) * len(_PATTERNS)
+
+
+def fill(number: int) -> str:
+    """Return the fill of the bars of a client, by its number from 0; grey beyond `MOST_STYLES`.
+
+    Examples
+    --------
+    >>> fill(0), fill(8), fill(1_000)
+    ('#56b4e9', 'url(#client-9)', '#c8c8c8')
+    """
+    if number < len(COLOURS):
+        return COLOURS[number]
+    return f"url(#client-{number + 1})" if number < MOST_STYLES else OTHERS
+
+
+def definitions(n: int) -> Iterator[str]:
+    """Yield the patterns of the first ``n`` clients, as elements of SVG ``defs``."""
+    for number in range(len(COLOURS), min(n, MOST_STYLES)):
+        colour = COLOURS[number % len(COLOURS)]
+        marks = _PATTERNS[number // len(COLOURS)].format(ink=_ink(colour))
+        yield (
+            f'<pattern id="client-{number + 1}" width="8" height="8" patternUnits="userSpaceOnUse">'
+            f'<rect width="8" height="8" fill="{colour}"/>{marks}</pattern>'
+        )
+
+
+def _ink(colour: str) -> str:
+    """Return an ink that is visible on a colour: white on dark ones, black on light ones."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "#ffffff" if 299 * red + 587 * green + 114 * blue < 140_000 else "#222222"
+
 
 def svg_timeline(result: Result, rows: int = 48) -> str:
-    """The timeline as a picture: a row per queue, a colour per client, red for nobody, black for more than one.
+    """Draw the timeline: a row per queue, a colour per client, red for nobody, black for more than one.
 
     A legend names the clients of each group, 48 at most; all others are grey. The full names are titles, which browsers show
     where one points. Every text is escaped and has no control characters; no number depends on anything but the result.
@@ -75,7 +120,7 @@ def _heading(result: Result) -> str:
 
 
 def _text(name: str, most: int) -> str:
-    """A name, escaped, and shortened to what there is room for; wide letters take twice as much."""
+    """Return a name, escaped and shortened to the room there is; wide letters take twice as much."""
     shown = printable(name)
     return escape(shortened(shown, most if shown.isascii() else most // 2))
 
@@ -110,7 +155,7 @@ class _Block:
         self._numbers = {client_id: number for number, client_id in enumerate(self.owning)}
 
     def drawn(self, top: int, duration: int) -> list[str]:
-        """The group's name, its rows and its bars."""
+        """Return the group's name, its rows and its bars."""
         n = len(self.of.queues)
         some = f" ({len(self.places):,} of {counted(n, 'queue')})" if len(self.places) < n else ""
         name = _text(self.of.consumer_group, 100)
@@ -144,11 +189,11 @@ class _Block:
 
     @property
     def legend_lines(self) -> int:
-        """Lines of text that the legend takes."""
+        """Return the number of lines of text that the legend takes."""
         return 1 + -(-len(self._named) // COLUMNS)
 
     def legend(self, top: int) -> Iterator[str]:
-        """How many clients there are and which are left out, then every client that is named, by its number."""
+        """Yield how many clients there are and which are left out, then every client that is named, by its number."""
         yield f'<text x="4" y="{top + 9}">{self._legend_head()}</text>'
         for number, client_id in enumerate(self._named):
             x, y = 4 + COLUMN * (number % COLUMNS), top + LINE * (1 + number // COLUMNS)
@@ -167,7 +212,7 @@ class _Block:
 
 
 def _numbers_over(numbers: Sequence[str]) -> str:
-    """Numbers of clients over their bars, readable on any colour; the pointer finds the bar beneath."""
+    """Return numbers of clients over their bars, readable on any colour; the pointer finds the bar beneath."""
     style = 'text-anchor="middle" font-size="8" stroke="#ffffff" stroke-width="2.5" paint-order="stroke" pointer-events="none"'
     return "\n".join([f"<g {style}>", *numbers, "</g>"]) if numbers else "<g/>"
 
@@ -181,7 +226,7 @@ def _axis(top: int, duration: int) -> str:
 
 
 def _events(events: Sequence[EventResult], top: int, below: int, duration: int) -> tuple[list[str], int]:
-    """A line through the picture for every event, what happened below it, and where the picture ends."""
+    """Return a line for every event with what happened below the picture, and where the picture ends."""
     parts = []
     for number, event in enumerate(events[:MOST_EVENTS], 1):
         x = f"{_x(event.at, duration):.2f}"

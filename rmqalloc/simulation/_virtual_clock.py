@@ -2,13 +2,14 @@
 
 import heapq
 from collections.abc import Callable
+from functools import partial
 
 EPOCH = 1_700_000_000_000
 """Milliseconds since the epoch at which every simulation begins, so that no output depends on the time of day."""
 
 
 class VirtualTimer:
-    """Something that will happen in virtual time."""
+    """An action that is due at a virtual time."""
 
     __slots__ = ("action",)
 
@@ -16,11 +17,11 @@ class VirtualTimer:
         self.action: Callable[[], object] | None = action
 
     def cancel(self) -> None:
-        """Do not let it happen."""
+        """Prevent the action."""
         self.action = None
 
     def fire(self) -> None:
-        """It is time."""
+        """Do it, unless it was cancelled."""
         if self.action is not None:
             self.action()
 
@@ -53,55 +54,36 @@ class VirtualClock:
         self._n_timers = 0
 
     def now(self) -> int:
-        """Milliseconds since the epoch."""
+        """Return milliseconds since the epoch."""
         return self.time
 
     def elapsed(self) -> int:
-        """Milliseconds since the simulation began."""
+        """Return milliseconds since the simulation began."""
         return self.time - EPOCH
 
     def spend(self, milliseconds: int) -> None:
-        """The action at work has waited."""
+        """Let the action at work wait: time passes for the rest of it."""
         self.time += milliseconds
 
     def call_later(self, delay: int, action: Callable[[], object]) -> VirtualTimer:
         """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the earlier asked for first."""
         timer = VirtualTimer(action)
-        self.push(delay, timer)
-        return timer
-
-    def push(self, delay: int, timer: VirtualTimer) -> None:
-        """Let a timer fire ``delay`` milliseconds from now."""
         self._n_timers += 1
         heapq.heappush(self._heap, (self.time + delay, self._n_timers, timer))
+        return timer
 
     def begin_action(self) -> None:
-        """What follows is another action at the same time, which has not waited for anything yet."""
+        """Begin another action at the same moment, which has not waited for anything yet."""
         self.time = self._moment
 
     def run(self, until: int) -> None:
-        """Let everything happen that is due by then (ms since the epoch), in order."""
+        """Fire all timers that are due by ``until`` (ms since the epoch), in order."""
         heap = self._heap
         while heap and heap[0][0] <= until:
             self.time, _, timer = heapq.heappop(heap)
             self._moment = self.time
             timer.fire()
         self.time = self._moment = until
-
-
-class _ProcessTimer(VirtualTimer):
-    """A timer of a process; it is kept while the process stands still and lost when it dies."""
-
-    __slots__ = ("_process",)
-
-    def __init__(self, process: "Process", action: Callable[[], object]) -> None:
-        super().__init__(action)
-        self._process = process
-
-    def fire(self) -> None:
-        self._process.do(self._fire)  # it may be cancelled while a frozen process keeps it waiting
-
-    _fire = VirtualTimer.fire
 
 
 class Process:
@@ -112,7 +94,7 @@ class Process:
     is_alive, is_frozen : bool
         A frozen process does nothing until it is thawed, and then catches up.
     after : callable or None
-        See above.
+        Called after every action of the process.
     """
 
     def __init__(self, clock: VirtualClock, after: Callable[[], object] | None = None) -> None:
@@ -125,8 +107,8 @@ class Process:
 
     def call_later(self, delay: int, action: Callable[[], object]) -> VirtualTimer:
         """Call ``action`` once, ``delay`` milliseconds from now, if the process lives then."""
-        timer = _ProcessTimer(self, action)
-        self._clock.push(delay, timer)
+        timer = VirtualTimer(action)
+        self._clock.call_later(delay, partial(self.do, timer.fire))  # it may be cancelled while a frozen process waits
         return timer
 
     def do(self, action: Callable[[], object]) -> None:
@@ -141,11 +123,11 @@ class Process:
             self.after()
 
     def freeze(self) -> None:
-        """Stand still: neither timers nor messages have an effect."""
+        """Freeze: neither timers nor messages have an effect."""
         self.is_frozen = True
 
     def thaw(self) -> None:
-        """Go on, with all that has been waiting, in its order."""
+        """Resume, with all waiting actions in their order."""
         self.is_frozen = False
         waiting, self._waiting = self._waiting, []
         for action in waiting:
@@ -154,6 +136,6 @@ class Process:
         self._clock.begin_action()
 
     def die(self) -> None:
-        """Nothing of it happens any longer."""
+        """End the process: none of its actions happens any longer."""
         self.is_alive = False
         self._waiting.clear()

@@ -9,7 +9,7 @@ from rmqalloc.rebalance import ProcessQueue, RebalancePush
 
 
 def _watched(name: str) -> Any:
-    """An attribute of `ProcessQueue` that reports when it is set, whoever sets it."""
+    """Return an attribute of `ProcessQueue` that reports when it is set, whoever sets it."""
     slot = getattr(ProcessQueue, name)
 
     def set_and_tell(queue: WatchedQueue, value: Any) -> None:
@@ -54,5 +54,5 @@ class WatchedRebalance(RebalancePush):
     """A rebalance whose process queues can be watched."""
 
     def create_process_queue(self) -> ProcessQueue:
-        """A `WatchedQueue`."""
+        """Return a `WatchedQueue`."""
         return WatchedQueue(self.client_factory.clock.now())

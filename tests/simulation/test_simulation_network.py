@@ -15,7 +15,7 @@ from rmqalloc.remoting import (
 )
 from rmqalloc.simulation import Cluster, Flow
 from rmqalloc.simulation._allocation_cache import KEPT, SharedAllocation
-from rmqalloc.simulation._name_server import NameServer
+from rmqalloc.simulation._cluster import NameServer
 from rmqalloc.simulation._network import ClientRemoting, Network
 from rmqalloc.simulation._virtual_clock import EPOCH, Process, VirtualClock
 
@@ -44,13 +44,17 @@ class Client:
     def connected(self, address):
         self.connects += 1
 
+    @property
+    def reader(self):
+        return self
+
     def look(self):
         self.looks += 1
 
     def offset_of(self, queue, offset):
         return offset + 1
 
-    def before_unlock(self, queues):
+    def wait_for_listeners(self, queues):
         self.network.clock.spend(3 * len(queues))
 
 

@@ -8,9 +8,17 @@ import pytest
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.simulation import EventResult, Ownership, Result, svg_timeline
-from rmqalloc.simulation._client_styles import BACKGROUND, COLOURS, DOUBLE, GAP, MOST_STYLES, OTHERS
 from rmqalloc.simulation._timeline import Spans
-from rmqalloc.simulation._timeline_svg import MOST_EVENTS, MOST_GROUPS
+from rmqalloc.simulation._timeline_svg import (
+    BACKGROUND,
+    COLOURS,
+    DOUBLE,
+    GAP,
+    MOST_EVENTS,
+    MOST_GROUPS,
+    MOST_STYLES,
+    OTHERS,
+)
 
 HOSTILE = "</title><script>alert(1)</script>\"'&\x1b[2J\u202e\ufffe\ud800 url(#client-9)"
 

@@ -6,14 +6,13 @@ A client counts as a reader of what a view gives it if it acts on that view. The
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from rmqalloc.fleet.columns import Index, ranges, repeats_of
-from rmqalloc.ownership._client_numbers import ClientNumbers
 from rmqalloc.ownership._shared_views import Takers
-from rmqalloc.ownership.reader_sets import Keys, Mask, ReaderSets
+from rmqalloc.ownership.reader_sets import Keys, Mask, Numbers
 from rmqalloc.views.view_units import MixedRows
 
 
@@ -70,22 +69,6 @@ class Listed(NamedTuple):
         return counts
 
 
-class Numbering(Protocol):
-    """What numbers of clients stand for."""
-
-    @property
-    def client_numbers(self) -> ClientNumbers:
-        """Clients by their ids."""
-
-    @property
-    def sets(self) -> ReaderSets:
-        """Sets of several."""
-
-    @property
-    def stride(self) -> int:
-        """How many keys of queues a row has."""
-
-
 class ReportedPairs(NamedTuple):
     """Queues and the clients that report that they own them.
 
@@ -123,10 +106,11 @@ class MixedUnits:
         """Number the clients of all slots; the names of a unit that cannot be read have no numbers."""
         units, slots = _pairs({unit: range(len(ids)) for unit, ids in rows.client_ids.items()})
         numbers = np.array([number_of.get(one, -1) for ids in rows.client_ids.values() for one in ids], np.int64)
-        starts = np.zeros(self.n_units, np.int64)
+        self._starts = starts = np.zeros(self.n_units, np.int64)
         starts[units[slots == 0]] = np.flatnonzero(slots == 0)
         keys = np.where(numbers < 0, -1, units * self.n_clients + numbers)
         repeats = repeats_of(keys)
+        self._client_of_slot, self._repeat_of_slot = numbers, repeats
         self._known = Listed(*np.unique(keys[keys >= 0], return_counts=True))
         unit, slot = _pairs(rows.subscribed)
         at = starts[unit] + slot
@@ -146,7 +130,24 @@ class MixedUnits:
         mine = self.unit_of[rows] >= 0
         return Listed(*np.unique(rows[mine] * self.n_clients + clients[mine], return_counts=True))
 
-    def as_reported(self, laid: Laid, reported: ReportedPairs, numbers: Numbering) -> Laid:
+    def reported(self, rows: MixedRows, numbers: Numbers) -> ReportedPairs:
+        """Return the owners that clients report, as numbers."""
+        broker = {name: i for i, name in enumerate(numbers.brokers)}
+        found = [
+            (unit, broker[queue.broker_name], queue.queue_id, slot)
+            for unit, owners in rows.reported.items()
+            for queue, slots in owners.items()
+            for slot in slots
+            if queue.broker_name in broker
+        ]
+        units, brokers, queue_ids, slots = np.array(found, np.int64).reshape(-1, 4).T
+        at = self._starts[units] + slots
+        known = self._client_of_slot[at] >= 0
+        clients = numbers.client_numbers.of(self._client_of_slot[at[known]], self._repeat_of_slot[at[known]])
+        keys = numbers.queue_key(units, brokers, queue_ids)[known]
+        return ReportedPairs(np.array(list(rows.reported), np.int64), keys, clients)
+
+    def as_reported(self, laid: Laid, reported: ReportedPairs, numbers: Numbers) -> Laid:
         """The same with the owners that clients report, of the units of which these are known."""
         known = np.isin(laid.queues // numbers.stride, reported.units)
         there = np.isin(reported.queues, laid.queues)
@@ -211,7 +212,7 @@ class MixedUnits:
         places = np.append(places[stay], np.repeat(np.arange(keys.size), n_joined))
         return places, np.append(self._repeats[acting[stay]], joined)
 
-    def laid(self, mains: UnitQueues, takers: Takers, listed: Listed, numbers: Numbering) -> Laid:
+    def laid(self, mains: UnitQueues, takers: Takers, listed: Listed, numbers: Numbers) -> Laid:
         """Lay the views of units on one another."""
         order = np.argsort(mains.keys, kind="stable")
         there = mains.keys[order]
@@ -237,7 +238,7 @@ def _pairs(found: Mapping[int, Sequence[int]]) -> tuple[Keys, Keys]:
     return keys, np.array([one for each in found.values() for one in each], np.int64)
 
 
-def _owners(places: Keys, clients: Keys, n: int, numbers: Numbering) -> tuple[Index, Index]:
+def _owners(places: Keys, clients: Keys, n: int, numbers: Numbers) -> tuple[Index, Index]:
     """Numbers of the client ids and of the clients that read queues, given the clients that take each."""
     readers = numbers.sets.of_pairs(places, clients, n)
     if numbers.client_numbers.n == numbers.client_numbers.n_ids:

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation.evaluate import EvaluatedUnits
 from rmqalloc.fleet.columns import Index, offsets_of, ranges
 from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.strategies import Pop, Strategy
 from rmqalloc.views.sharing import Sharing
-
-Keys = NDArray[np.int64]
-
 
 Pairs = tuple[Keys, Keys, Keys]
 """Places of units, with those of queues and of clients among all of these units."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,14 +103,8 @@ class Between:
 
     def some(self, places: Keys) -> Between:
         """Some of them."""
-        return Between(
-            self.keys[places],
-            self.before[places],
-            self.after[places],
-            self.readers_before[places],
-            self.readers_after[places],
-            self.sets,
-        )
+        names = ("keys", "before", "after", "readers_before", "readers_after")
+        return replace(self, **{name: getattr(self, name)[places] for name in names})
 
     @lazy_property
     def lost_and_gained(self) -> tuple[Readers, Readers]:

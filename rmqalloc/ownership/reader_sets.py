@@ -5,13 +5,13 @@ What compares readers by their numbers, be it of one client or of a set, compare
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, Strings, offsets_of, ranges
 
 Keys = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -136,3 +136,79 @@ class ReaderSets:
                 pa.array(offsets_of(sizes).astype(np.int32)), ids.take(pa.array(rest)), mask=pa.array(sizes == 0)
             )
         return ids.take(pa.array(first, mask=first < 0)), others
+
+
+class ClientNumbers:
+    """Clients by their id and by how often the id comes before in their client list.
+
+    The first of an id has the number of the id, further ones have numbers behind all ids.
+
+    Attributes
+    ----------
+    n_ids, n : int
+        How many ids and how many clients there are.
+    ids : ndarray of int64
+        Number of each client's id.
+
+    Examples
+    --------
+    >>> members = ClientNumbers(np.array([1, 3, 2]))
+    >>> members.of(np.array([1, 1, 1, 2]), np.array([0, 1, 2, 1])).tolist(), members.ids.tolist()
+    ([1, 3, 4, 5], [0, 1, 2, 1, 1, 2])
+    """
+
+    def __init__(self, n_listed: Keys) -> None:
+        further = np.maximum(n_listed - 1, 0)
+        self.n_ids = n_listed.size
+        self.ids: Keys = np.append(np.arange(self.n_ids), np.repeat(np.arange(self.n_ids), further))
+        self.n = self.ids.size
+        self._starts: Keys = self.n_ids + np.cumsum(further) - further
+
+    def of(self, ids: Keys, repeats: Keys) -> Keys:
+        """Numbers of clients."""
+        if self.n == self.n_ids:
+            return ids
+        found: Keys = np.where(repeats > 0, self._starts[ids] + repeats - 1, ids)
+        return found
+
+
+class Numbers(NamedTuple):
+    """What the numbers of states stand for, in Java's order.
+
+    Attributes
+    ----------
+    brokers, rooms : list of str
+    clients : Strings
+        Client ids.
+    n_queue_ids : int
+        One more than the greatest queue id.
+    client_numbers : ClientNumbers
+        Clients by their ids.
+    sets : ReaderSets
+        Sets of several readers, whose numbers are behind those of clients.
+    is_mixed : ndarray of bool
+        By row, whether the unit is mixed.
+    """
+
+    brokers: list[str]
+    rooms: list[str]
+    clients: Strings
+    n_queue_ids: int
+    client_numbers: ClientNumbers
+    sets: ReaderSets
+    is_mixed: NDArray[np.bool_]
+
+    @property
+    def stride(self) -> int:
+        """How many keys of queues a row has."""
+        return max(len(self.brokers), 1) * self.n_queue_ids
+
+    def queue_key(self, rows: NDArray[Any], brokers: NDArray[Any], queue_ids: NDArray[Any]) -> Keys:
+        """Queues as numbers that are in order: by unit, and in it as Java orders them."""
+        key: Keys = (np.asarray(rows, np.int64) * len(self.brokers) + brokers) * self.n_queue_ids + queue_ids
+        return key
+
+    def rows_of(self, keys: Keys) -> Keys:
+        """Rows of the units that queues belong to."""
+        rows: Keys = keys // self.stride
+        return rows

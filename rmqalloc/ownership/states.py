@@ -20,10 +20,10 @@ from rmqalloc.evaluation.rows import ErrCode
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges, repeats_of
 from rmqalloc.lazy import lazy_property
-from rmqalloc.ownership._client_numbers import ClientNumbers
 from rmqalloc.ownership._laid_views import Laid, Listed, MixedUnits, ReportedPairs, UnitQueues
 from rmqalloc.ownership._shared_views import SharedUnits, Takers
-from rmqalloc.ownership.reader_sets import Keys, Mask, ReaderSets
+from rmqalloc.ownership.reader_sets import ClientNumbers, Keys, Mask, ReaderSets
+from rmqalloc.ownership.reader_sets import Numbers as Numbers
 from rmqalloc.scenarios.lazy_strings import Derived
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.views.view_units import MixedRows
@@ -113,48 +113,6 @@ class State:
         return self.client_rows.some(self.good[self.client_rows.rows])
 
 
-class Numbers(NamedTuple):
-    """What the numbers of states stand for, in Java's order.
-
-    Attributes
-    ----------
-    brokers, rooms : list of str
-    clients : Strings
-        Client ids.
-    n_queue_ids : int
-        One more than the greatest queue id.
-    client_numbers : ClientNumbers
-        Clients by their ids.
-    sets : ReaderSets
-        Sets of several readers, whose numbers are behind those of clients.
-    is_mixed : ndarray of bool
-        By row, whether the unit is mixed.
-    """
-
-    brokers: list[str]
-    rooms: list[str]
-    clients: Strings
-    n_queue_ids: int
-    client_numbers: ClientNumbers
-    sets: ReaderSets
-    is_mixed: NDArray[np.bool_]
-
-    @property
-    def stride(self) -> int:
-        """How many keys of queues a row has."""
-        return max(len(self.brokers), 1) * self.n_queue_ids
-
-    def queue_key(self, rows: NDArray[Any], brokers: NDArray[Any], queue_ids: NDArray[Any]) -> Keys:
-        """Queues as numbers that are in order: by unit, and in it as Java orders them."""
-        key: Keys = (np.asarray(rows, np.int64) * len(self.brokers) + brokers) * self.n_queue_ids + queue_ids
-        return key
-
-    def rows_of(self, keys: Keys) -> Keys:
-        """Rows of the units that queues belong to."""
-        rows: Keys = keys // self.stride
-        return rows
-
-
 class States(NamedTuple):
     """Every state, that before any change first, and which units are mixed, where any is."""
 
@@ -219,7 +177,7 @@ def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | Non
         found = _client_numbers(made, len(clients))
         numbers = numbers._replace(client_numbers=found, sets=ReaderSets(found.n))
         made = [[one._replace(numbers=numbers) for one in parts] for parts in made]
-    reported = None if rows is None or not rows.reported else _reported(rows, numbers)
+    reported = mixed.reported(rows, numbers) if rows is not None and mixed is not None and rows.reported else None
     return States(
         [_state(parts, n_rows, mixed, None if place else reported) for place, parts in enumerate(made)], numbers, mixed
     )
@@ -245,33 +203,6 @@ def _client_numbers(made: Sequence[Sequence[_Part]], n_ids: int) -> ClientNumber
     for one in (one for parts in made for one in parts if not one.part.fleet.is_regular):
         np.maximum.at(n_listed, one.client_of_slot, 1 + one.repeat_of_slot)
     return ClientNumbers(n_listed)
-
-
-def _reported(rows: MixedRows, numbers: Numbers) -> ReportedPairs:
-    """The owners that clients report, as numbers."""
-    broker = {name: i for i, name in enumerate(numbers.brokers)}
-    client = {name: i for i, name in enumerate(numbers.clients.to_list())}
-    found = [
-        (unit, broker[queue.broker_name], queue.queue_id, client[ids[slot]], repeats[slot])
-        for unit, owners in rows.reported.items()
-        for ids, repeats in ((rows.client_ids[unit], _repeats(rows.client_ids[unit])),)
-        for queue, slots in owners.items()
-        for slot in slots
-        if queue.broker_name in broker and ids[slot] in client
-    ]
-    units, brokers, queue_ids, clients, repeats = np.array(found, np.int64).reshape(-1, 5).T
-    keys = numbers.queue_key(units, brokers, queue_ids)
-    return ReportedPairs(np.array(list(rows.reported), np.int64), keys, numbers.client_numbers.of(clients, repeats))
-
-
-def _repeats(ids: Sequence[str]) -> list[int]:
-    """How often each id comes before."""
-    seen: dict[str, int] = {}
-    found = []
-    for one in ids:
-        found.append(seen.setdefault(one, 0))
-        seen[one] += 1
-    return found
 
 
 def _sources(column: Strings) -> tuple[Strings, ...]:

@@ -3,6 +3,9 @@
 The graphs of `rmqalloc.transitions` know one reader before a step and one after. Of several one is kept there: too few queues
 without a reader are never counted so. The most is known by trying every set of informed clients where few change, and is a
 bound elsewhere. All else follows from how many clients give a queue up, take it up, and read it throughout.
+
+An informed client reads what it reads after the step, any other what it reads before. So with the readers of a queue as bits,
+the readers with the set S informed are ``old & ~S | new & S``.
 """
 
 from __future__ import annotations
@@ -20,12 +23,15 @@ from rmqalloc.transitions._chances import (
     expected_by_number,
     open_seconds,
 )
-from rmqalloc.transitions._subsets import MOST_CLIENTS, most_in_subsets
 from rmqalloc.transitions.hearing import Hearing
 from rmqalloc.transitions.open_queues import Open
 
 Clients = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Bits = NDArray[np.int64]
+
+MOST_CLIENTS = 12
+"""Clients up to which every set is tried."""
 
 
 class ReadersOfStep(NamedTuple):
@@ -163,3 +169,24 @@ def _put(one: Open, row: int, figure: _Figure) -> None:
     longest, total = (np.nan, np.nan) if figure.seconds is None else figure.seconds
     one.expected[row], one.after[row], one.queue_seconds[row] = figure.expected, figure.after, total
     one.seconds_worst[row] = one.seconds_p99[row] = longest
+
+
+def most_in_subsets(
+    old: Bits, new: Bits, counts: tuple[Bits, Bits], n_clients: int, needs_one: bool
+) -> tuple[int, int]:
+    """The most queues without a reader, and with several, over all sets, or over those that are not empty.
+
+    Examples
+    --------
+    Two clients read a queue, and a third will:
+
+    >>> one = np.array([1])
+    >>> most_in_subsets(np.array([0b011]), np.array([0b100]), (one, one), 3, False)
+    (1, 1)
+    """
+    first = int(needs_one and n_clients > 0)  # sets are in the order of their bits
+    informed = np.arange(first, 1 << n_clients)[:, None]
+    readers = old & ~informed | new & informed
+    several = (readers & (readers - 1)) != 0
+    unowned, double = (int((is_open @ n).max()) for is_open, n in zip((readers == 0, several), counts, strict=True))
+    return unowned, double

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rmqalloc.documents.fields import MAX_QUEUES
@@ -184,21 +184,17 @@ class ViewReader:
     def _queues_of(self, topic: str) -> Queues:
         """Queues that consumers see, in Java's order."""
         if topic not in self._queues:
-            route = self._routes.get(topic)
-            self._queues[topic] = tuple(sort_queues(_few(route))) if route is not None else ()
+            if (route := self._routes.get(topic)) is not None:
+                check_queue_count(topic, sum(broker.read_queue_nums for broker in route.brokers))
+            self._queues[topic] = () if route is None else tuple(sort_queues(route.queues()))
         return self._queues[topic]
 
 
 def _methods(group: Group, clients: Sequence[Client]) -> list[Method]:
     """Strategy of every client; equal ones are one object."""
-    made: dict[tuple[object, ...], Method] = {}
-    found = []
-    for client in clients:
-        key = (client.strategy, client.virtual_nodes, client.language)
-        if key not in made:
-            made[key] = method_of(group, client)
-        found.append(made[key])
-    return found
+    kinds = [(one.strategy, one.virtual_nodes, one.language) for one in clients]
+    made = {kind: method_of(group, one) for kind, one in dict(zip(kinds, clients, strict=True)).items()}
+    return [made[kind] for kind in kinds]
 
 
 def _seen(client: Client, topic: str, queues: Queues) -> Queues:
@@ -209,11 +205,6 @@ def _seen(client: Client, topic: str, queues: Queues) -> Queues:
     check_queue_count(topic, sum(seen.values()))
     found = tuple(sort_queues(MessageQueue(topic, name, i) for name, n in seen.items() for i in range(n)))
     return queues if found == queues else found
-
-
-def _few(topic: Topic) -> Iterator[MessageQueue]:
-    check_queue_count(topic.name, sum(broker.read_queue_nums for broker in topic.brokers))
-    return topic.queues()
 
 
 class TooManyQueuesError(Error, ValueError):

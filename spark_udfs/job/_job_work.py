@@ -1,7 +1,6 @@
 """Ways to plan a source: workers read and write Parquet files by themselves, or rows go through Spark's JVM."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -10,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS
+from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS, run_on_threads
 from spark_udfs.job import (
     _by_file as by_file,
 )
@@ -218,13 +217,7 @@ def _frame_work(spark: SparkSession, source: UnitSource, output: Output, spec: P
         output.commit(number, attempt, record)
 
     def plan(missing: list[int]) -> None:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            try:
-                for one in [pool.submit(plan_one, number) for number in missing]:
-                    one.result()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        run_on_threads(plan_one, missing, _AT_ONCE)
 
     return JobWork(["frames", cut.identity], cut.n_buckets, plan, lambda: ["frames", cut.now()], cut.content)
 

@@ -1,11 +1,10 @@
 """The summary of a plan: totals, and the worst groups of every scenario first. Imports no pyspark."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.evaluation.totals import ByScenario, Totals, added
+from rmqalloc.evaluation.totals import ByScenario, Totals, added, aligned
 from rmqalloc.evaluation.worst import Worst, merged
 from rmqalloc.text import printable
 from spark_udfs.job._manifests import WORST
@@ -74,22 +73,12 @@ def totals_table(totals: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _table(header: list[str], rows: list[list[Any]]) -> str:
-    """Columns two blanks apart, numbers flush right."""
-    cells = [header, *([_cell(value) for value in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    """Return a table as text, numbers flush right."""
     flush = ["<" if isinstance(value, str) else ">" for value in (rows[0] if rows else header)]
-    return "\n".join(
-        "  ".join(f"{cell:{to}{width}}" for cell, to, width in zip(row, flush, widths, strict=True)).rstrip()
-        for row in cells
-    )
+    return aligned([header, *([_cell(value) for value in row] for row in rows)], flush)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, str):
         return printable(value)
     return "-" if value is None else f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
-
-
-def as_json(summary_data: Mapping[str, Any]) -> str:
-    """A summary for programs."""
-    return json.dumps(summary_data, indent=1, ensure_ascii=False) + "\n"

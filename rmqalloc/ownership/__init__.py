@@ -1,4 +1,4 @@
-"""Who reads which queue: units in any states, each queue with its reader or its set of readers, and what follows.
+"""Ownership in any state: each queue with its reader or its set of readers, and the figures that follow.
 
 Names are numbered once for all states, so that states lie beside one another queue by queue. Every figure is read from there:
 of a queue, of a client on a topic, of a unit and of a group, each the sum over the one below.

@@ -1,6 +1,6 @@
-"""Readers of queues as numbers, where a queue may have several: sets of clients are numbered behind all clients.
+"""Number the readers of queues, of which a queue may have several: sets of clients are numbered behind all clients.
 
-What compares readers by their numbers, be it of one client or of a set, compares who reads a queue.
+Two queues have equal numbers exactly if the same clients read them, whether one or several.
 """
 
 from __future__ import annotations
@@ -21,18 +21,10 @@ ABSENT, NOBODY = -2, -1
 
 
 class Readers(NamedTuple):
-    """Every client that reads a queue, of some queues.
+    """Every client that reads a queue, of some queues."""
 
-    Attributes
-    ----------
-    places : ndarray of int64
-        Places of the queues, ascending.
-    clients : ndarray of int64
-        Numbers of the clients.
-    """
-
-    places: Keys
-    clients: Keys
+    places: Keys  # places of the queues, ascending
+    clients: Keys  # numbers of the clients
 
 
 class ReaderSets:
@@ -60,7 +52,7 @@ class ReaderSets:
         return len(self._members)
 
     def of_pairs(self, queues: Keys, clients: Keys, n: int) -> Index:
-        """Numbers of the readers of ``n`` queues, given pairs of a queue's place and a client; `NOBODY` where there is none."""
+        """Number the readers of ``n`` queues, given pairs of a queue's position and a client; `NOBODY` for an unread queue."""
         stride = max(self._n_clients, 1)
         place, client = np.divmod(np.unique(queues * stride + clients), stride)
         found, n_each = np.full(n, NOBODY, np.int32), np.bincount(place, minlength=n)
@@ -75,7 +67,7 @@ class ReaderSets:
         return found
 
     def _number(self, members: Keys) -> int:
-        """The number of a set, given its members in ascending order."""
+        """Return the number of a set, given its members in ascending order."""
         key = members.tobytes()
         if key not in self._numbers:
             self._numbers[key] = self._n_clients + len(self._members)
@@ -83,14 +75,14 @@ class ReaderSets:
         return self._numbers[key]
 
     def _laid_out(self) -> tuple[Keys, Keys]:
-        """Sizes of all sets, and their members end to end; laid out once more when sets are added."""
+        """Return the sizes of all sets, and their members end to end; kept until a set is added."""
         if self._laid[0].size != len(self._members):
             sizes = np.array([one.size for one in self._members], np.int64)
             self._laid = sizes, np.concatenate(self._members)
         return self._laid
 
     def sizes(self, owners: Index) -> Keys:
-        """How many clients read each queue."""
+        """Count the clients that read each queue."""
         found: Keys = (owners >= 0).astype(np.int64)
         if self._members:
             in_set = owners >= self._n_clients
@@ -98,7 +90,7 @@ class ReaderSets:
         return found
 
     def readers(self, owners: Index) -> Readers:
-        """The clients that read each queue."""
+        """Return the clients that read each queue."""
         places = np.flatnonzero(owners >= 0)
         clients = owners[places].astype(np.int64)
         if not self._members:
@@ -113,7 +105,7 @@ class ReaderSets:
         return Readers(np.repeat(places, n_each), found)
 
     def names(self, owners: Index, ids: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """The first reader of every queue, and the others where there are several.
+        """Return the first reader of every queue, and the others where there are several.
 
         Examples
         --------
@@ -165,7 +157,7 @@ class ClientNumbers:
         self._starts: Keys = self.n_ids + np.cumsum(further) - further
 
     def of(self, ids: Keys, repeats: Keys) -> Keys:
-        """Numbers of clients."""
+        """Return the numbers of clients."""
         if self.n == self.n_ids:
             return ids
         found: Keys = np.where(repeats > 0, self._starts[ids] + repeats - 1, ids)
@@ -173,30 +165,15 @@ class ClientNumbers:
 
 
 class Numbers(NamedTuple):
-    """What the numbers of states stand for, in Java's order.
-
-    Attributes
-    ----------
-    brokers, rooms : list of str
-    clients : Strings
-        Client ids.
-    n_queue_ids : int
-        One more than the greatest queue id.
-    client_numbers : ClientNumbers
-        Clients by their ids.
-    sets : ReaderSets
-        Sets of several readers, whose numbers are behind those of clients.
-    is_mixed : ndarray of bool
-        By row, whether the unit is mixed.
-    """
+    """What the numbers of states stand for, in Java's order."""
 
     brokers: list[str]
     rooms: list[str]
-    clients: Strings
-    n_queue_ids: int
-    client_numbers: ClientNumbers
-    sets: ReaderSets
-    is_mixed: NDArray[np.bool_]
+    clients: Strings  # client ids
+    n_queue_ids: int  # one more than the greatest queue id
+    client_numbers: ClientNumbers  # clients by their ids
+    sets: ReaderSets  # sets of several readers, whose numbers are behind those of clients
+    is_mixed: NDArray[np.bool_]  # by row, whether the unit is mixed
 
     @property
     def stride(self) -> int:
@@ -204,11 +181,11 @@ class Numbers(NamedTuple):
         return max(len(self.brokers), 1) * self.n_queue_ids
 
     def queue_key(self, rows: NDArray[Any], brokers: NDArray[Any], queue_ids: NDArray[Any]) -> Keys:
-        """Queues as numbers that are in order: by unit, and in it as Java orders them."""
+        """Number queues in order: by unit, and in a unit as Java orders them."""
         key: Keys = (np.asarray(rows, np.int64) * len(self.brokers) + brokers) * self.n_queue_ids + queue_ids
         return key
 
     def rows_of(self, keys: Keys) -> Keys:
-        """Rows of the units that queues belong to."""
+        """Return the rows of the units that queues belong to."""
         rows: Keys = keys // self.stride
         return rows

@@ -218,12 +218,7 @@ def _rules(batch: pa.RecordBatch, fleet: Fleet, default: Strategy, bad: Bad) -> 
     ]
     if all(column is None for column in columns):
         return Rules.same(default, batch.num_rows)
-    kinds: NDArray[np.int64] = np.zeros(batch.num_rows, np.int64)
-    for column in columns:
-        if column is not None:
-            codes = pc.dictionary_encode(column, null_encoding="encode").indices.to_numpy(zero_copy_only=False)
-            kinds = np.unique(kinds * (batch.num_rows + 1) + codes, return_inverse=True)[1]
-    firsts = np.unique(kinds, return_index=True)[1]
+    kinds, firsts = kinds_of([column for column in columns if column is not None])
     table = []
     for kind, first in enumerate(firsts.tolist()):
         try:
@@ -234,6 +229,15 @@ def _rules(batch: pa.RecordBatch, fleet: Fleet, default: Strategy, bad: Bad) -> 
             for row in np.flatnonzero(kinds == kind).tolist():
                 bad.setdefault(row, Reason(ErrCode.BAD_STRATEGY, str(error)))
     return Rules(tuple(table) or (default,), kinds.astype(np.int32))
+
+
+def kinds_of(columns: list[pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number rows by their values; return the number of each row, and the first row of each number."""
+    kinds = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        codes = pc.dictionary_encode(column, null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+        kinds = np.unique(kinds * (codes.size + 1) + codes, return_inverse=True)[1]
+    return kinds, np.unique(kinds, return_index=True)[1]
 
 
 def _given(scalar: pa.Scalar) -> Any:

@@ -11,7 +11,7 @@ from spark_udfs.job._manifests import WORST
 
 
 def totals_in(records: Iterable[Mapping[str, Any]], spec: PlanSpec) -> ByScenario:
-    """Totals of all buckets together, the scenarios in the order of the spec."""
+    """Return the totals of all buckets together, the scenarios in the order of the spec."""
     totals: ByScenario = {}
     for record in records:
         totals = added(totals, {name: Totals(**one) for name, one in record["totals"].items()})
@@ -19,7 +19,7 @@ def totals_in(records: Iterable[Mapping[str, Any]], spec: PlanSpec) -> ByScenari
 
 
 def bad_fraction(totals: ByScenario) -> float:
-    """Bad rows of a plan over all its rows; 0.0 if it has none.
+    """Return the share of a plan's rows that are bad; 0.0 if it has none.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def bad_fraction(totals: ByScenario) -> float:
 
 
 def kept_worst(records: Sequence[Mapping[str, Any]], spec: PlanSpec, n: int) -> Worst | None:
-    """The worst units out of the records of all buckets; None if one does not hold as many."""
+    """Return the worst units out of the records of all buckets; None if one does not hold as many."""
     kept = [record.get(WORST, {"n": -1}) for record in records]
     if any(one["n"] < n for one in kept):
         return None
@@ -38,7 +38,7 @@ def kept_worst(records: Sequence[Mapping[str, Any]], spec: PlanSpec, n: int) -> 
 
 
 def summary(plan_id: str, spec: PlanSpec, totals: ByScenario, ranked: Worst) -> dict[str, Any]:
-    """All of it as plain data; equal plans have equal summaries."""
+    """Return the summary as plain data; equal plans have equal summaries."""
     return {
         "plan": plan_id,
         "strategy": spec.strategy,
@@ -52,7 +52,7 @@ def summary(plan_id: str, spec: PlanSpec, totals: ByScenario, ranked: Worst) -> 
 
 
 def as_text(summary_data: Mapping[str, Any]) -> str:
-    """A summary for people."""
+    """Return a summary for people."""
     lines = [
         f"plan {summary_data['plan']}: {summary_data['strategy']}, {summary_data['output']}",
         "",
@@ -66,7 +66,7 @@ def as_text(summary_data: Mapping[str, Any]) -> str:
 
 
 def totals_table(totals: Mapping[str, Mapping[str, Any]]) -> str:
-    """A line for every scenario."""
+    """Return a table with a line for every scenario."""
     return _table(
         ["scenario", *Totals._fields], [[name or "(bad rows)", *one.values()] for name, one in totals.items()]
     )

@@ -120,9 +120,9 @@ class FiguresTable:
             scenario, unit = np.tile(np.arange(n_scenarios), n_units), np.repeat(np.arange(n_units), n_scenarios)
         at = self._at[scenario, unit]
         bad = codes[at] != ErrCode.GOOD if self._bad else None
-        columns = {name: pa.array(np.take(self._figure(name), at), mask=bad) for name in _FIGURES}
-        if not self._rooms_known:
-            columns["cross_room"] = pa.nulls(at.size, pa.int32())
+        known = filter(self._is_known, _FIGURES)
+        columns = {name: pa.array(np.take(self._figure(name), at), mask=bad) for name in known}
+        columns.setdefault("cross_room", pa.nulls(at.size, pa.int32()))
         for name in ("consumer_group", "topic"):
             text = utf8(units.column(name).cast(pa.string()))
             columns[name] = text if unit.size == n_units else text.take(pa.array(unit))
@@ -138,8 +138,7 @@ class FiguresTable:
         """Return a figure at all places; where no machine rooms are known nothing crosses them."""
         if name == "mean_load":
             return mean_load(self._figure("n_queues"), self._figure("n_clients"))
-        is_known = name != "cross_room" or self._rooms_known
-        parts = [outcome.figures[name] for outcome in self._outcomes] if is_known else []
+        parts = [outcome.figures[name] for outcome in self._outcomes] if self._is_known(name) else []
         return self._laid(parts, np.float64 if name == "skew" else np.int32)
 
     def _laid(self, parts: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:
@@ -165,9 +164,9 @@ class FiguresTable:
                 np.copyto(other, own, where=better)
         return best
 
-    @property
-    def _rooms_known(self) -> bool:
-        return any("cross_room" in outcome.figures for outcome in self._outcomes)
+    def _is_known(self, name: str) -> bool:
+        """Return False for ``cross_room`` where no machine rooms are known."""
+        return name != "cross_room" or any(name in outcome.figures for outcome in self._outcomes)
 
     def _strategies(self, at: Places, bad: Mask | None) -> pa.Array:
         """Return the names of the strategies."""

@@ -3,7 +3,7 @@
 ``functions``
     For ``DataFrame.select``: ``import spark_udfs.functions as rf``, then ``rf.allocate("queues", "client_ids", "AVG")``.
 ``register_all``
-    The same functions under SQL names (``sql``), described for ``DESCRIBE FUNCTION`` (``described``).
+    The same functions under SQL names (``sql``), described for ``DESCRIBE FUNCTION``.
 ``transforms``
     For ``DataFrame.transform``: one row per consumer group and topic in; plans, owners or loads out.
 ``joins``

@@ -1,6 +1,8 @@
 """Figures of owners in Arrow arrays, one row per consumer group: the rest of what `spark_udfs.functions` runs in workers.
 
-Imports no pyspark. A bad row never raises, its figures are null. What is wrong with a whole column does raise.
+Imports no pyspark. A bad row never raises, its figures are null. What is wrong with a whole column does raise. The answers
+from numbers alone (``..._by_count``) are what SQL calls where it cannot define functions; everywhere else
+`spark_udfs._closed_form` has them as Spark's own expressions.
 """
 
 from __future__ import annotations
@@ -12,9 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc._engine import split, tally
+from rmqalloc._engine import tally
 from rmqalloc.documents.fields import MAX_OF_ROW
-from rmqalloc.errors import ArgumentTypeError
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.balance import mean_load
 from rmqalloc.evaluation.movement import Movement, movement
 from rmqalloc.fleet import Fleet
@@ -24,9 +26,12 @@ from spark_udfs._arrow_owners import (
     OWNERS,
     Ints,
     Mask,
+    allocate_arrays,
+    by_count,
     counts_of,
     is_lists,
     list_lengths,
+    owners,
     typed,
 )
 
@@ -65,33 +70,13 @@ class _Owners(NamedTuple):
         return cls(lengths, np.maximum(numbers, -1), bad)
 
     def of(self, good: Mask) -> NDArray[np.int32]:
-        """Owners of the good rows end to end."""
+        """Return the owners of the good rows end to end."""
         kept = self.numbers if good.all() else self.numbers[np.repeat(good, self.lengths)]
         return kept.astype(np.int32)
 
 
 def assignment_metrics(owners: pa.Array, n_clients: pa.Array) -> pa.Array:
-    """Balance of the owners of every row.
-
-    Parameters
-    ----------
-    owners : array of lists of int
-        Positions of clients, a negative number for nobody.
-    n_clients : array of int
-        Number of clients.
-
-    Returns
-    -------
-    struct array
-        ``n_queues, n_clients, idle, unowned, min_load, max_load`` (int32) and ``skew`` (float64) of
-        `rmqalloc.evaluation.balance.Balance`, and ``mean_load`` (float64), ``n_queues / n_clients`` or 0.0 without
-        clients. Null
-        where an argument or an owner is null, ``n_clients`` is negative or above `MAX_OF_ROW`, or an owner is not below it.
-
-    Raises
-    ------
-    TypeError
-        A column is of the wrong type.
+    """Compute the balance of the owners of every row, as `spark_udfs.functions.assignment_metrics`.
 
     Examples
     --------
@@ -116,25 +101,7 @@ def assignment_metrics(owners: pa.Array, n_clients: pa.Array) -> pa.Array:
 def moved(
     owners_before: pa.Array, clients_before: pa.Array, owners_after: pa.Array, clients_after: pa.Array
 ) -> pa.Array:
-    """Queues of every row whose owner's client id changes.
-
-    Parameters
-    ----------
-    owners_before, owners_after : array of lists of int
-        Owners of the same queues, as positions in the sorted clients, a negative number for nobody.
-    clients_before, clients_after : array of lists of string
-        Client ids in any order; or numbers of clients, where those with the same position are the same client.
-
-    Returns
-    -------
-    int32 array
-        As `rmqalloc.evaluation.movement.Movement.moved`. Null where an argument, an owner or a client id is null,
-        the two owners differ in length, or an owner is none of the clients.
-
-    Raises
-    ------
-    TypeError
-        A column is of the wrong type.
+    """Count the queues of every row whose owner's client id changes, as `spark_udfs.functions.moved`.
 
     Examples
     --------
@@ -148,14 +115,7 @@ def moved(
 def least_moves(
     owners_before: pa.Array, clients_before: pa.Array, owners_after: pa.Array, clients_after: pa.Array
 ) -> pa.Array:
-    """The fewest queues of every row that could move.
-
-    Parameters, errors and nulls are those of `moved`; it is null too where a client id repeats or is empty.
-
-    Returns
-    -------
-    int32 array
-        As `rmqalloc.evaluation.movement.Movement.least_moves`.
+    """Return the fewest queues of every row that could move, as `spark_udfs.functions.least_moves`.
 
     Examples
     --------
@@ -190,18 +150,17 @@ class _Compared(NamedTuple):
         regular = good.copy()
         for fleet in fleets:
             regular[good] &= fleet.client_lists.irregular[fleet.unit_client_list] == 0
-        owners = [_first_positions(fleet, side.of(good)) for fleet, side in zip(fleets, (before, after), strict=True)]
-        return cls(movement(fleets[0], owners[0], fleets[1], owners[1]), good, regular)
+        return cls(movement(fleets[0], before.of(good), fleets[1], after.of(good)), good, regular)
 
     def column(self, figures: NDArray[np.int32], shown: Mask) -> pa.Array:
-        """A column with the figures of the good rows, null where not shown."""
+        """Return a column with the figures of the good rows, null where not shown."""
         out = np.zeros(self.good.size, np.int32)
         out[self.good] = figures
         return pa.array(out, mask=~shown)
 
 
 def _id_lists(clients: pa.Array) -> pa.Array:
-    """Lists of client ids, null if one of them is null; a number becomes ids that sort by position."""
+    """Return the lists of client ids, null if one of them is null; a number becomes ids that sort by position."""
     if pa.types.is_integer(clients.type):
         counts, bad = counts_of(clients, "clients")
         offsets = offsets_of(counts)
@@ -219,7 +178,7 @@ def _id_lists(clients: pa.Array) -> pa.Array:
 
 
 def _fleet(n_queues: Ints, ids: pa.Array, good: Mask) -> Fleet:
-    """The good rows as units with nameless queues."""
+    """Return the good rows as units with nameless queues."""
     n_units = n_queues.size
     nothing, one_each = pa.repeat("", n_units), pa.array(np.arange(n_units + 1, dtype=np.int32))
     entries = pa.StructArray.from_arrays([nothing, pa.array(n_queues)], ["broker_name", "read_queue_nums"])
@@ -228,8 +187,49 @@ def _fleet(n_queues: Ints, ids: pa.Array, good: Mask) -> Fleet:
     return Fleet.from_arrow(pa.table(columns)).sorted()
 
 
-def _first_positions(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The owners, each as the first position of its client id."""
-    if not fleet.is_regular:
-        split.rename(fleet.queue_offsets, fleet.slot_starts, fleet.client_lists.first, owners)
-    return owners
+def allocate_by_count(strategy: pa.Array, n_queues: pa.Array, n_clients: pa.Array) -> pa.Array:
+    """Return the owners by a strategy that numbers suffice for; null as `spark_udfs.functions.allocate_by_count`.
+
+    Raises
+    ------
+    ValueError
+        The strategy of a row is another one.
+
+    Examples
+    --------
+    >>> allocate_by_count(pa.array(["AVG_BY_CIRCLE", "AVG"]), pa.array([4, 0]), pa.array([3, 3])).to_pylist()
+    [[0, 1, 2, 0], None]
+    """
+    for name in pc.unique(typed(strategy, pa.string()).drop_null()).to_pylist():
+        if name not in by_count():
+            raise ArgumentError(
+                f"numbers of queues and clients suffice for {', '.join(by_count())} alone, got '{name}'; use allocate"
+            )
+    return owners(strategy, typed(n_queues, pa.int64()), typed(n_clients, pa.int64()))
+
+
+def metrics_by_count(n_queues: pa.Array, n_clients: pa.Array) -> pa.Array:
+    """Return the figures that follow from numbers alone.
+
+    Examples
+    --------
+    >>> metrics_by_count(pa.array([4]), pa.array([3]))[0]["skew"].as_py()
+    1.5
+    """
+    n, m = typed(n_queues, pa.int64()), typed(n_clients, pa.int64())
+    return assignment_metrics(allocate_arrays("AVG", n, m).field("owners"), m)
+
+
+def moved_by_count(
+    strategy: pa.Array, n_queues: pa.Array, n_clients_before: pa.Array, n_clients_after: pa.Array
+) -> pa.Array:
+    """Count the queues that move when the number of clients changes.
+
+    Examples
+    --------
+    >>> moved_by_count(pa.array(["AVG"]), pa.array([16]), pa.array([3]), pa.array([4])).to_pylist()
+    [9]
+    """
+    before, after = (typed(n, pa.int64()) for n in (n_clients_before, n_clients_after))
+    was, becomes = (allocate_by_count(strategy, n_queues, n) for n in (before, after))
+    return moved(was, before, becomes, after)

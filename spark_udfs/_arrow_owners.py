@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.documents.fields import MAX_OF_ROW, MAX_VIRTUAL_NODES
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
+from rmqalloc.evaluation.rows import kinds_of
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import offsets_of
@@ -35,7 +36,7 @@ QUEUES = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32
 
 
 def by_count() -> dict[str, Formula]:
-    """Strategies that read nothing but how many queues and clients there are, with their formulas.
+    """Return the strategies that read nothing but how many queues and clients there are, with their formulas.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def allocate_arrays(
     client_rooms: pa.Array | None = None,
     **params: Any,
 ) -> pa.StructArray:
-    """Owners of the queues of every row, or what is wrong with it.
+    """Return the owners of the queues of every row, or what is wrong with it.
 
     Examples
     --------
@@ -96,7 +97,7 @@ def _by_strategy(
     given: dict[str, Any],
     strict: bool = False,
 ) -> pa.StructArray:
-    """Owners, or what is wrong, of rows sorted by their strategies and parameters; with ``strict`` wrong ones raise."""
+    """Return the owners, or what is wrong, of rows sorted by strategy and parameters; with ``strict`` wrong ones raise."""
     arrays = {"queues": typed(queues, QUEUES), "clients": typed(clients, CLIENTS)} | columns
     batch = pa.RecordBatch.from_pydict({name: array for name, array in arrays.items() if array is not None})
     by_row = {name: utf8(value) for name, value in given.items() if isinstance(value, pa.Array)}
@@ -105,7 +106,9 @@ def _by_strategy(
         return _refused(0, "")
     if not by_row:
         return _alike(batch, same, strict=strict)
-    kinds, firsts = _kinds(list(by_row.values()))
+    kinds, firsts = kinds_of(
+        [_list_keys(one) if is_lists(one.type) else typed(one, pa.string()) for one in by_row.values()]
+    )
     order = np.argsort(kinds, kind="stable")
     bounds = np.searchsorted(kinds[order], np.arange(firsts.size + 1))
     parts = []
@@ -118,7 +121,7 @@ def _by_strategy(
 
 
 def typed(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """The array; SQL's untyped NULLs, and lists that hold nothing else, in the type they stand for."""
+    """Return the array with a type for SQL's untyped NULLs, and for lists that hold nothing else."""
     if pa.types.is_null(array.type):
         return pa.nulls(len(array), type_)
     untyped = is_lists(array.type) and pa.types.is_null(array.type.value_type)
@@ -126,17 +129,17 @@ def typed(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def is_lists(kind: pa.DataType) -> bool:
-    """Whether a column holds lists, of either width."""
+    """Return True if a column holds lists, of either width."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def list_lengths(lists: pa.Array) -> Ints:
-    """Length of every list, 0 for a null."""
+    """Return the length of every list, 0 for a null."""
     return np.asarray(pc.list_value_length(lists).fill_null(0), np.int64)
 
 
 def counts_of(numbers: pa.Array, name: str) -> tuple[Ints, Mask]:
-    """Numbers from 0 to `MAX_OF_ROW`, and where they are null or something else; such entries read 0."""
+    """Return numbers from 0 to `MAX_OF_ROW`, and where they are null or out of bounds; such entries are 0."""
     if not pa.types.is_integer(numbers.type):
         raise ArgumentTypeError(f"{name} must be numbers or lists, got {numbers.type}")
     counts = np.asarray(numbers.fill_null(-1).cast(pa.int64(), safe=False))
@@ -144,18 +147,8 @@ def counts_of(numbers: pa.Array, name: str) -> tuple[Ints, Mask]:
     return np.where(bad, 0, counts), bad
 
 
-def _kinds(columns: list[pa.Array]) -> tuple[Ints, Ints]:
-    """Number the rows by their values; returns the number of each row and the first row of each number."""
-    kinds = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        keys = _list_keys(column) if is_lists(column.type) else typed(column, pa.string())
-        codes = pc.dictionary_encode(keys, null_encoding="encode").indices.to_numpy(zero_copy_only=False)
-        kinds = np.unique(kinds * (codes.size + 1) + codes, return_inverse=True)[1]
-    return kinds, np.unique(kinds, return_index=True)[1]
-
-
 def _list_keys(lists: pa.Array) -> pa.Array:
-    """A text for every list that no other list has: its strings end to end, each after its length."""
+    """Return a text for every list that no other list has: its strings end to end, each after its length."""
     texts = lists.flatten().cast(pa.string())
     sized = pc.binary_join_element_wise(pc.binary_length(texts).cast(pa.string()), texts, ":").fill_null("null")
     offsets = pa.array(offsets_of(list_lengths(lists)).astype(np.int32))
@@ -163,21 +156,23 @@ def _list_keys(lists: pa.Array) -> pa.Array:
 
 
 def _taken(given: dict[str, Any]) -> dict[str, Any]:
-    """What the strategy takes of the parameters, and its name."""
+    """Return the parameters that the strategy takes, and its name."""
     taken = parameters_of(given.get("strategy", "").partition("(")[0])
     return {name: value for name, value in given.items() if name == "strategy" or name in taken}
 
 
 def _alike(rows: pa.RecordBatch, given: dict[str, Any], by_row: bool = False, strict: bool = False) -> pa.StructArray:
-    """Owners of rows that have one strategy and its parameters."""
+    """Return the owners of rows that have one strategy and its parameters."""
     params = dict(given)
     name = params.pop("strategy", None)
     types = [rows.column(side).type for side in ("queues", "clients")]
     counted = [pa.types.is_integer(kind) for kind in types]
     try:
         made = usable(name, params, rows.schema.names)
-        if by_row:
-            _check_virtual_nodes(made.virtual_nodes or 0)
+        if by_row and (made.virtual_nodes or 0) > MAX_VIRTUAL_NODES:
+            raise ArgumentError(
+                f"a row may ask for {MAX_VIRTUAL_NODES} virtual nodes at most, got {made.virtual_nodes}"
+            )
         if all(counted) and made.formula is None:
             raise ArgumentTypeError(f"strategy {name} reads names: give queues and clients, not their numbers")
     except Error as error:
@@ -196,16 +191,10 @@ def _alike(rows: pa.RecordBatch, given: dict[str, Any], by_row: bool = False, st
     return _in_pieces(rows, n_queues, lambda piece: _of_counts(piece, made))
 
 
-def _check_virtual_nodes(virtual_nodes: int) -> None:
-    """Refuse more virtual nodes than a row may ask for."""
-    if virtual_nodes > MAX_VIRTUAL_NODES:
-        raise ArgumentError(f"a row may ask for {MAX_VIRTUAL_NODES} virtual nodes at most, got {virtual_nodes}")
-
-
 def _in_pieces(
     rows: pa.RecordBatch, n_queues: Ints, body: Callable[[pa.RecordBatch], pa.StructArray]
 ) -> pa.StructArray:
-    """Owners of many rows; those of very many queues are halved again and again, which bounds the memory it takes."""
+    """Return the owners of many rows; rows with too many queues in all are halved until they fit, which bounds the memory."""
     if n_queues.sum() <= MAX_OF_ROW:
         return body(rows)
     if rows.num_rows == 1:
@@ -216,7 +205,7 @@ def _in_pieces(
 
 
 def _units(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """The columns that `rmqalloc.Fleet.from_arrow` reads; names that nobody asks for are empty."""
+    """Return the columns that `rmqalloc.Fleet.from_arrow` reads; unneeded names are empty."""
     columns = dict(zip(rows.schema.names, rows.columns, strict=True))
     queues, clients = columns.pop("queues"), columns.pop("clients")
     nothing = pa.repeat("", rows.num_rows)
@@ -225,7 +214,7 @@ def _units(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _is_compact(kind: pa.DataType) -> bool:
-    """Whether the queues are given as brokers with their numbers of queues."""
+    """Return True if the queues are given as brokers with their numbers of queues."""
     if not is_lists(kind) or not pa.types.is_struct(kind.value_type):
         return False
     fields = {field.name for field in kind.value_type}
@@ -233,7 +222,7 @@ def _is_compact(kind: pa.DataType) -> bool:
 
 
 def _n_queues(units: pa.RecordBatch) -> Ints:
-    """Queues of every row before any has been checked; a broker that claims too many counts as one too many."""
+    """Count the queues of every row before any check; a broker that claims too many counts as one too many."""
     if "queues" in units.schema.names:
         return list_lengths(units.column("queues"))
     brokers = units.column("brokers")
@@ -244,14 +233,14 @@ def _n_queues(units: pa.RecordBatch) -> Ints:
 
 
 def _of_lists(units: pa.RecordBatch, made: Strategy) -> pa.StructArray:
-    """Owners by a strategy that sees the sorted lists."""
+    """Return the owners by a strategy that sees the sorted lists."""
     fleet = Fleet.from_arrow(units, on_error="report").sorted()
     owners = made.assign_fleet(fleet, on_error="report")
     return _answer(fleet.queue_offsets, owners, {error.position: error.reason for error in made.fleet_errors(fleet)})
 
 
 def _of_counts(rows: pa.RecordBatch, made: Strategy) -> pa.StructArray:
-    """Owners by a strategy that needs numbers alone."""
+    """Return the owners by a strategy that needs numbers alone."""
     reasons: dict[int, str] = {}
     counts = {}
     for side, none in (("clients", NO_CLIENTS), ("queues", NO_QUEUES)):
@@ -270,7 +259,7 @@ def _of_counts(rows: pa.RecordBatch, made: Strategy) -> pa.StructArray:
 
 
 def _answer(offsets: Ints, owners: NDArray[np.int32], reasons: dict[int, str]) -> pa.StructArray:
-    """Owners of the good rows, the reasons of the others."""
+    """Return the owners of the good rows, the reasons of the others."""
     n_rows = offsets.size - 1
     bad = np.zeros(n_rows, np.bool_)
     bad[list(reasons)] = True
@@ -280,7 +269,7 @@ def _answer(offsets: Ints, owners: NDArray[np.int32], reasons: dict[int, str]) -
 
 
 def _refused(n_rows: int, reason: str) -> pa.StructArray:
-    """Bad rows alone."""
+    """Return bad rows alone."""
     return pa.StructArray.from_arrays([pa.nulls(n_rows, OWNERS), pa.repeat(reason, n_rows)], ["owners", "error"])
 
 
@@ -292,7 +281,7 @@ def owners(
     virtual_nodes: pa.Array = None,
     machine_rooms: pa.Array = None,
 ) -> pa.Array:
-    """`allocate_arrays` in arguments that SQL can name; the owners alone.
+    """Allocate as `allocate_arrays` with arguments that SQL can name; return the owners alone.
 
     What is wrong with a strategy or its parameters is raised, for a misspelt name would otherwise be null in all rows and
     nobody noticed. A worker cannot tell a literal of SQL from a column, and gets rows in batches that nobody chose: so this
@@ -320,5 +309,5 @@ def owners_or_error(
     virtual_nodes: pa.Array = None,
     machine_rooms: pa.Array = None,
 ) -> pa.Array:
-    """`allocate_arrays` in arguments that SQL can name."""
+    """Allocate as `allocate_arrays` with arguments that SQL can name."""
     return allocate_arrays(strategy, queues, clients, topic, virtual_nodes, machine_rooms)

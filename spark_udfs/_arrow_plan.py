@@ -29,7 +29,7 @@ SQL_OUTPUTS = ("metrics", "best")
 
 
 def plans_ddl(output: str) -> str:
-    """The type of `plan_array` as Spark's DDL text.
+    """Return the type of `plan_array` as Spark's DDL text.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def plans_ddl(output: str) -> str:
 
 
 def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
-    """The plan of every row.
+    """Return the plan of every row.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
 
 
 def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, output: pa.Array = None) -> pa.Array:
-    """`plan_array` in arguments that SQL can name.
+    """Plan as `plan_array` with arguments that SQL can name.
 
     What is wrong with scenarios, strategy or output is raised, as in `spark_udfs._arrow_owners.owners`. A row in which one is
     null is null.
@@ -90,14 +90,14 @@ def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, ou
 
 @lru_cache(maxsize=64)
 def _spec(scenarios: str, strategy: str = "AVG", output: str = "metrics") -> PlanSpec:
-    """The spec that texts of SQL spell."""
+    """Return the spec that texts of SQL describe."""
     if output not in SQL_OUTPUTS:
         raise ArgumentError(f"output must be one of {', '.join(SQL_OUTPUTS)}, got {output!r}; for owners use allocate")
     return PlanSpec(strategy, scenarios=scenarios_of_text(scenarios), output=output)
 
 
 def _fields(output: str) -> pa.Schema:
-    """Fields of a struct."""
+    """Return the fields of a struct."""
     return pa.schema([field for field in figures_schema(output) if field.name not in KEYS])
 
 

@@ -29,7 +29,7 @@ _OF_NULLS = {
 
 
 def on_series(body: Callable[..., Any], form: str = "array") -> Callable[..., Any]:
-    """A function of series that does what ``body`` does with Arrow arrays.
+    """Return a function of series that does what ``body`` does with Arrow arrays.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def on_series(body: Callable[..., Any], form: str = "array") -> Callable[..., An
 
 
 def from_series(column: Any) -> pa.Array:
-    """A column in Arrow, as it was before PySpark turned it into a series; a data frame is a struct.
+    """Return a column in Arrow as it was before PySpark turned it into a series; a data frame is a struct.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def from_series(column: Any) -> pa.Array:
 
 
 def to_series(array: pa.Array, form: str = "array") -> Any:
-    """The series, or for the form "frame" the data frame, that PySpark turns into this array; see `on_series`.
+    """Return the series, or for the form "frame" the data frame, that PySpark turns into this array; see `on_series`.
 
     Examples
     --------
@@ -86,13 +86,13 @@ def to_series(array: pa.Array, form: str = "array") -> Any:
 
 
 def _typed(array: pa.Array, name: str) -> pa.Array:
-    """The array with whole numbers where they became floats, and with types where nulls have none."""
+    """Return the array with whole numbers where they became floats, and with types where nulls have none."""
     kind = _restored(array, name)
     return array if kind == array.type else array.cast(kind)
 
 
 def _restored(array: pa.Array, name: str) -> pa.DataType:
-    """The type that the column of a table had; ``name`` is that of a field, "" if it is none."""
+    """Return the type that the column of a table had; ``name`` is that of a field, "" if it is none."""
     kind = array.type
     if pa.types.is_struct(kind):
         fields = zip(kind, array.flatten(), strict=True)
@@ -106,7 +106,7 @@ def _restored(array: pa.Array, name: str) -> pa.DataType:
 
 
 def _were_whole(floats: pa.Array) -> bool:
-    """Whether they are the floats that whole numbers become beside nulls."""
+    """Return True if they are the floats that whole numbers become beside nulls."""
     whole = pc.all(pc.equal(pc.floor(floats), floats)).as_py()
     in_bounds = pc.all(pc.less(pc.abs(floats), 2.0**63)).as_py()
     return bool(floats.null_count) and whole in (True, None) and in_bounds in (True, None)

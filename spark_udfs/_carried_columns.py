@@ -22,6 +22,7 @@ from pyspark.sql.types import (
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.carried import check_carried
 from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS
+from spark_udfs.map_in_arrow import quoted
 
 Carry = bool | Iterable[str]
 
@@ -30,7 +31,7 @@ _WITHOUT_ARROW = ("YearMonthIntervalType", "CalendarIntervalType")
 
 
 def checked_carry(carry: Carry) -> bool | tuple[str, ...]:
-    """What an argument ``carry`` says: all columns, none, or those of these names.
+    """Check an argument ``carry``: all columns, none, or those of these names.
 
     Examples
     --------
@@ -50,7 +51,7 @@ def checked_carry(carry: Carry) -> bool | tuple[str, ...]:
 
 
 def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.Schema) -> list[StructField]:
-    """Columns of a table that stand beside the result of a transform, in the order of the table."""
+    """Return the columns of a table that stand beside the result of a transform, in the order of the table."""
     if carry is False:
         return []
     fields = list(units.schema.fields)
@@ -77,7 +78,7 @@ def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.S
 
 
 def arrow_form(kind: DataType) -> DataType:
-    """The type as which Spark reads a column that comes back from Arrow: it is cast to ``kind`` where that is another.
+    """Return the type as which Spark reads a column that comes back from Arrow: it is cast to ``kind`` where that is another.
 
     Arrow's texts have no collation and its durations no units.
 
@@ -105,9 +106,9 @@ def through_arrow(
     units: DataFrame, read: Collection[str], carried: Collection[StructField], send: Callable[..., DataFrame]
 ) -> DataFrame:
     """Send columns that are read, and those to carry, through workers."""
-    # PySpark's mapInArrow cannot send a column whose name has a dot, so names of ours stand in for those to carry.
+    # PySpark's mapInArrow cannot send a column whose name has a dot, so other names stand in for those to carry.
     names = {one.name: one.name if one.name in read else f"carried_{n}" for n, one in enumerate(carried)}
-    also = [quoted(name).alias(sent) for name, sent in names.items() if name not in read]
+    also = [F.col(quoted(name)).alias(sent) for name, sent in names.items() if name not in read]
     back = [StructField(names[one.name], arrow_form(one.dataType), one.nullable, one.metadata) for one in carried]
     result = send(units.select(*read, *also), [*names.values()], back)
     if not carried:
@@ -116,13 +117,8 @@ def through_arrow(
     return result.select(*own, *[_as(F.col(names[one.name]), one) for one in carried])
 
 
-def quoted(name: str) -> Column:
-    """The column of that name, whatever characters it has."""
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
 def _as(column: Column, field: StructField) -> Column:
-    """A column that came back, in the type of a field and under its name."""
+    """Return a column that came back, in the type of a field and under its name."""
     if arrow_form(field.dataType) == field.dataType:
         return column.alias(field.name)
     metadata: dict[str, Any] = {"metadata": field.metadata} if field.metadata else {}

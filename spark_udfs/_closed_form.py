@@ -44,11 +44,11 @@ class SqlText:
     __ne__ = _infix("<>")  # type: ignore[assignment]  # a column's is no bool either
 
     def between(self, low: Any, high: Any) -> SqlText:
-        """Whether it is in bounds."""
+        """Return the text of a test of bounds."""
         return SqlText(f"({self.text} BETWEEN {low} AND {high})")
 
     def cast(self, kind: str) -> SqlText:
-        """The same in another type."""
+        """Return the text of a cast."""
         return SqlText(f"CAST({self.text} AS {kind})")
 
 
@@ -60,21 +60,21 @@ def _text(operand: Any) -> str:
 
 
 def _call(name: str, *operands: Any) -> Any:
-    """A function of Spark's of columns or texts, and of numbers beside them."""
+    """Call a function of Spark with columns or texts, and numbers beside them."""
     if any(isinstance(operand, SqlText) for operand in operands):
         return SqlText(f"{name}({', '.join(map(_text, operands))})")
     return F.call_function(name, *(one if isinstance(one, Column) else F.lit(one) for one in operands))
 
 
 def _when(condition: Operand, value: Any) -> Operand:
-    """The value where the condition holds, else null; it is evaluated nowhere else, so nothing is divided by 0."""
+    """Return the value where the condition holds, else null; it is not evaluated elsewhere, so nothing is divided by 0."""
     if isinstance(condition, SqlText):
         return SqlText(f"CASE WHEN {condition.text} THEN {_text(value)} END")
     return F.when(condition, value)
 
 
 def _each(function: str, items: Operand, body: Callable[[Operand], Operand]) -> Operand:
-    """A function of Spark's of an array and of what is asked or made of each item."""
+    """Call a function of Spark with an array and a function of its items."""
     if isinstance(items, SqlText):
         return SqlText(f"{function}({items.text}, i -> {_text(body(SqlText('i')))})")
     made: Column = getattr(F, function)(items, body)
@@ -82,7 +82,7 @@ def _each(function: str, items: Operand, body: Callable[[Operand], Operand]) -> 
 
 
 def _div(dividend: Operand, divisor: Any) -> Operand:
-    """Whole quotient, bigint."""
+    """Return the whole quotient, bigint."""
     if isinstance(dividend, SqlText):
         return dividend.div(divisor)
     return F.call_function("div", dividend, divisor)
@@ -92,7 +92,7 @@ _SPARK = Arithmetic(_div, lambda one, other: _call("greatest", one, other))
 
 
 def owners_expression(n_queues: Operand, n_clients: Operand, formula: Formula) -> Operand:
-    """Owners of the queues, array<int>.
+    """Return the owners of the queues, array<int>.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def owners_expression(n_queues: Operand, n_clients: Operand, formula: Formula) -
 
 
 def metrics_expression(n_queues: Operand, n_clients: Operand) -> Operand:
-    """Figures of AVG and AVG_BY_CIRCLE, which differ in none; the struct of `spark_udfs.functions.assignment_metrics`.
+    """Return the struct of `spark_udfs.functions.assignment_metrics` for AVG and AVG_BY_CIRCLE, whose figures are equal.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def metrics_expression(n_queues: Operand, n_clients: Operand) -> Operand:
 def moved_expression(
     n_queues: Operand, n_clients_before: Operand, n_clients_after: Operand, formula: Formula
 ) -> Operand:
-    """Queues whose owner has another position when the number of clients changes, int.
+    """Count the queues whose owner has another position when the number of clients changes, int.
 
     Examples
     --------
@@ -145,14 +145,14 @@ def moved_expression(
 
 
 def _queues(n_queues: Operand) -> Operand:
-    """Positions of all queues, bigints."""
+    """Return the positions of all queues, bigints."""
     n = n_queues.cast("bigint")
     queues: Operand = _call("sequence", 0, n - 1)
     return queues
 
 
 def _countable(*numbers: Operand) -> Operand:
-    """Whether all are in bounds."""
+    """Return True if all are in bounds."""
     in_bounds = numbers[0].between(1, MAX_OF_ROW)
     for number in numbers[1:]:
         in_bounds = in_bounds & number.between(1, MAX_OF_ROW)
@@ -160,7 +160,7 @@ def _countable(*numbers: Operand) -> Operand:
 
 
 def sql_functions(prefix: str) -> list[str]:
-    """Statements that create the same as temporary SQL functions; where the strategy matters it is the first argument.
+    """Return statements that create temporary SQL functions; where the strategy matters it is the first argument.
 
     Examples
     --------
@@ -185,7 +185,7 @@ RETURN {_by_strategy(lambda formula: moved_expression(n, before, after, formula)
 
 
 def _by_strategy(answer: Callable[[Formula], SqlText]) -> str:
-    """The answer of the strategy that the argument names; null for none, an error for one that numbers do not suffice for."""
+    """Return the answer of the strategy that the argument names; null for none, an error if numbers do not suffice."""
     known = by_count()
     # NULL is not unknown: neither is it IN a list nor NOT IN it.
     names = ", ".join(f"'{name}'" for name in known)

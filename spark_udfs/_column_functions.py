@@ -23,7 +23,7 @@ HAS_ARROW_FUNCTIONS = hasattr(F, "arrow_udf")
 
 
 def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., Column]:
-    """A function of columns that runs ``body`` on Arrow arrays in Python workers.
+    """Return a function of columns that runs ``body`` on Arrow arrays in Python workers.
 
     What has structs is marked nondeterministic; otherwise Spark would evaluate it once for every field that is read.
 
@@ -42,14 +42,14 @@ def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., 
 
 
 def sql_function(body: Callable[..., Any], return_type: str) -> Any:
-    """The same to be registered in SQL; where `HAS_ARROW_FUNCTIONS` is False, a null struct is a struct of nulls."""
+    """Return the function as SQL can register it; without `HAS_ARROW_FUNCTIONS` a null struct is a struct of nulls."""
     if not HAS_ARROW_FUNCTIONS:
         return _pandas_function(body, return_type, "frame" if _is_struct(return_type) else "array")
     return _evaluated_once(_in_pyspark("arrow_udf")(body, returnType=return_type), return_type)
 
 
 def _pandas_function(body: Callable[..., Any], return_type: str, form: str) -> Any:
-    """A function of series; PySpark reads from its annotations that it is one."""
+    """Return a function of series, which PySpark recognises by its annotations."""
     import pandas as pd
 
     function = on_series(body, form)
@@ -59,12 +59,12 @@ def _pandas_function(body: Callable[..., Any], return_type: str, form: str) -> A
 
 
 def _in_pyspark(name: str) -> Any:
-    """A function of PySpark's that its stubs lack."""
+    """Return a function of PySpark that its stubs lack."""
     return getattr(F, name)
 
 
 def _evaluated_once(function: Any, return_type: str) -> Any:
-    """The function, marked where Spark would otherwise evaluate it once for every field that is read."""
+    """Mark the function where Spark would otherwise evaluate it once for every field that is read."""
     return function.asNondeterministic() if "struct" in return_type else function
 
 

@@ -42,15 +42,6 @@ _DAY = 24 * 3_600_000_000
 class Window(NamedTuple):
     """Which times of events are taken, in microseconds.
 
-    Attributes
-    ----------
-    lateness : int
-        Before the newest event.
-    max_age : int
-        Before processing time.
-    max_ahead : int
-        After processing time.
-
     Examples
     --------
     >>> week = Window(lateness=0, max_age=7 * 24 * 3_600_000_000, max_ahead=3_600_000_000)
@@ -58,12 +49,12 @@ class Window(NamedTuple):
     'event_time must be from 2027-01-08T08:00:00Z (max_age) to 2027-01-15T09:00:00Z (max_ahead), got ...
     """
 
-    lateness: int
-    max_age: int
-    max_ahead: int
+    lateness: int  # before the newest event
+    max_age: int  # before processing time
+    max_ahead: int  # after processing time
 
     def refusal(self, time: int, now: int) -> str | None:
-        """Why a time is not taken; None if it is."""
+        """Return why a time is refused; None if it is not."""
         first, last = max(0, now - self.max_age), now + self.max_ahead
         if first <= time <= last:
             return None
@@ -74,7 +65,7 @@ class Window(NamedTuple):
         return f"event_time must be from {_iso(first)} (max_age) to {_iso(last)} (max_ahead), got {given}{units}"
 
     def watermark(self, of_spark: int, now: int) -> int:
-        """The watermark that state goes by.
+        """Return the watermark that state goes by.
 
         No event moves Spark's beyond processing time less ``lateness``; only a checkpoint of an earlier release may be
         beyond it, and events that come now are no less welcome then.
@@ -82,28 +73,12 @@ class Window(NamedTuple):
         return max(0, min(of_spark, now - self.lateness))
 
     def latest(self, now: int) -> int:
-        """A time that no event has, also if the clock of the driver before this one was some hours ahead of ours."""
+        """Return a time later than that of any event, even if the clock of an earlier driver was hours ahead."""
         return now + self.max_ahead + _DAY
 
 
 def check(event: Mapping[str, Any], topic: str, now: int, window: Window) -> None:
-    """Refuse an event that is not as it should be.
-
-    Parameters
-    ----------
-    event : mapping
-        ``kind``, ``time`` (microseconds) and the fields of the kind; ``raw`` if Spark could not read it.
-    topic : str
-        Empty if it names none.
-    now : int
-        Processing time, microseconds.
-    window : Window
-
-    Raises
-    ------
-    ValueError
-        What is wrong with it.
-    """
+    """Raise ArgumentError for a wrong event; an empty topic is none, times are microseconds."""
     if "raw" in event:
         raise ArgumentError("the event is no JSON object with the fields of EVENT_SCHEMA in their types")
     if not topic:
@@ -138,7 +113,7 @@ def _check_client(event: Mapping[str, Any]) -> None:
 
 
 def brokers_of(event: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
-    """Brokers of a route in Java's order; those without queues are none."""
+    """Return the brokers of a route in Java's order, without those that have no queues."""
     given = event.get("brokers")
     if not isinstance(given, list):
         raise ArgumentError("an event of kind route needs brokers; an empty list if the topic is gone")
@@ -164,23 +139,11 @@ def brokers_of(event: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
 
 
 def checked(topic: str, text: str, now: int, window: Window, n_copies: int = 1) -> tuple[int | None, str]:
-    """An event as it goes on to the state.
+    """Check an event and return it as it goes on to the state.
 
-    Parameters
-    ----------
-    topic, text : str
-        The topic and the event, a JSON object.
-    now : int
-        Processing time, microseconds.
-    window : Window
-    n_copies : int
-        Topics that it names; if it is too long to be copied for all of them, it is refused, and comes once, without a topic.
-
-    Returns
-    -------
-    (int or None, str)
-        Its time for Spark's watermark: a clock that is ahead moves it to processing time at most, an event that is refused
-        not at all. And its text; of one that is refused, a JSON object of `REFUSED` and ``event``.
+    The time is for Spark's watermark: a clock that is ahead moves it to processing time at most, a refused event not at all.
+    The text of a refused event is a JSON object of `REFUSED` and ``event``. An event that is too long to be copied for all of
+    its ``n_copies`` topics is refused, and comes once, without a topic.
     """
     event = json.loads(text)
     try:
@@ -232,7 +195,7 @@ def _shown(value: Any) -> str:
 
 
 def _iso(time: int) -> str:
-    """A time as ISO 8601 to the second; empty for one that Python's clock does not have."""
+    """Return a time as ISO 8601 to the second; empty if it is beyond Python's clock."""
     try:
         at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=time)
     except OverflowError:

@@ -22,7 +22,7 @@ Release = tuple[int, int]
 
 
 def java_version() -> tuple[str, int] | None:
-    """Path and major version of the Java that Spark would start, None without one."""
+    """Return the path and major version of the Java that Spark would start; None without one."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home, "bin", "java")) if home else shutil.which("java")
     if java is None or not os.access(java, os.X_OK):
@@ -33,7 +33,7 @@ def java_version() -> tuple[str, int] | None:
 
 
 def java_bounds(release: Release | None) -> tuple[int, int | None]:
-    """Oldest Java that a release of Spark runs on, and the newest if it fails on newer ones; None is the newest release.
+    """Return the oldest Java that a release of Spark runs on, and the newest if newer ones fail; None is the newest release.
 
     Examples
     --------

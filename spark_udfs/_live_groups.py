@@ -37,21 +37,11 @@ class LivePlansError(Error, ValueError):
 
 
 class LiveRules(NamedTuple):
-    """What decides about a state besides its events.
+    """What decides about a state besides its events."""
 
-    Attributes
-    ----------
-    described : str
-        All parameters of the query as text; a state that was kept under other ones is refused.
-    client_ttl : int or None
-        Microseconds after its last event that a client is there; None for until it leaves.
-    group_ttl : int
-        Microseconds after its last change that a group without clients is remembered.
-    """
-
-    described: str
-    client_ttl: int | None
-    group_ttl: int
+    described: str  # all parameters of the query as text; a state that was kept under other ones is refused
+    client_ttl: int | None  # microseconds after its last event that a client is there; None for until it leaves
+    group_ttl: int  # microseconds after its last change that a group without clients is remembered
 
 
 class _Stamped(NamedTuple):
@@ -82,7 +72,7 @@ class _LiveGroup:
     clients: dict[str, _Stamped] = field(default_factory=dict)
 
     def view(self, brokers: tuple[tuple[str, int], ...]) -> _View:
-        """Those brokers, and the ids of the clients that are there in Java's order, each once per channel."""
+        """Return the brokers, and the ids of present clients in Java's order, each once per channel."""
         there = {name: of.channels for name, of in self.clients.items() if not of.is_gone}
         n_clients = sum(there.values())
         if n_clients > MAX_CLIENTS:
@@ -99,22 +89,13 @@ class _View(NamedTuple):
 
 
 class Advanced(NamedTuple):
-    """What came of a batch of events.
+    """What came of a batch of events."""
 
-    Attributes
-    ----------
-    state : str or None
-        The new state of the bucket; None if there is nothing left to remember.
-    deadline : int or None
-        The watermark (microseconds) at which something expires next; None for never.
-    rows : list of dict
-        What changed, by topic and group: ``consumer_group``, ``topic``, ``version``, ``event_time``, ``before`` and ``after``,
-        each with ``brokers`` and ``client_ids``; and ``refused``, why the clients are not listed, if they are too many. After
-        those of a topic the events that were refused: ``event``, ``err_msg``.
-    """
-
-    state: str | None
-    deadline: int | None
+    state: str | None  # the new state of the bucket; None if there is nothing left to remember
+    deadline: int | None  # the watermark (microseconds) at which something expires next; None for never
+    # What changed, by topic and group: ``consumer_group``, ``topic``, ``version``, ``event_time``, ``before`` and
+    # ``after``, each with ``brokers`` and ``client_ids``; and ``refused``, why the clients are not listed, if they are too
+    # many. After those of a topic the events that were refused: ``event``, ``err_msg``.
     rows: list[dict[str, Any]]
 
 
@@ -136,7 +117,7 @@ class LiveTopic:
 
     @classmethod
     def from_text(cls, text: str) -> LiveTopic:
-        """What `text` gave."""
+        """Read back what `text` gave."""
         topic = cls()
         (time, sequence, brokers), groups = json.loads(text)
         topic._route = _Route(time, sequence, tuple((name, n) for name, n in brokers))
@@ -150,7 +131,7 @@ class LiveTopic:
         return self._route.time < 0 and not self._groups
 
     def text(self) -> str:
-        """The registers in one line; equal ones have equal texts."""
+        """Return the registers in one line; equal registers have equal texts."""
         groups = {name: [of.version, dict(sorted(of.clients.items()))] for name, of in sorted(self._groups.items())}
         return json.dumps([self._route, groups], ensure_ascii=False, separators=(",", ":"))
 
@@ -192,7 +173,7 @@ class LiveTopic:
             self._route = _NO_ROUTE
 
     def deadline(self, rules: LiveRules) -> int:
-        """The next watermark at which `expire` has something to do."""
+        """Return the next watermark at which `expire` has something to do."""
         ends = [_end(of, rules) for group in self._groups.values() for of in group.clients.values()]
         ends += [group.version + rules.group_ttl for group in self._groups.values() if not group.clients]
         if not self._route.brokers and not self._groups and self._route.time >= 0:
@@ -200,15 +181,15 @@ class LiveTopic:
         return min(ends, default=_NEVER)
 
     def views(self) -> dict[str, _View]:
-        """Brokers and client ids of every group, the groups sorted."""
+        """Return the brokers and client ids of every group, the groups sorted."""
         return {name: group.view(self._route.brokers) for name, group in sorted(self._groups.items())}
 
     def shown(self) -> dict[str, _View]:
-        """The same of those groups of which there was a row: what the last one said."""
+        """Return the views of groups that had a row: what the last row said."""
         return {name: view for name, view in self.views().items() if self._groups[name].version}
 
     def next_version(self, group: str, newest: int) -> int:
-        """The version of a group's next row: a hybrid logical clock.
+        """Return the version of a group's next row: a hybrid logical clock.
 
         It is the newest event's time, or one more than the last version, whichever is greater: so versions of a unit never
         repeat, also where a group was forgotten in between, for what comes then is newer than what was forgotten.
@@ -255,14 +236,14 @@ def advance(
 
 
 class _Line(NamedTuple):
-    """What is kept of one topic, and when it has to be looked at again."""
+    """What is kept of one topic, and when it is due."""
 
     deadline: int
     text: str
 
 
 def _kept(state: str | None, rules: LiveRules) -> dict[str, _Line]:
-    """Topics of a bucket: a line that says what wrote it, then deadline, topic and registers of each, in tabs."""
+    """Read the topics of a bucket: a line that says what wrote it, then deadline, topic and registers of each, in tabs."""
     if state is None:
         return {}
     head, *lines = state.split("\n")
@@ -319,7 +300,7 @@ _NOBODY = _View((), ())
 def _changes(
     known: LiveTopic, topic: str, before: Mapping[str, _View], newest: int, watermark: int, rules: LiveRules
 ) -> Iterator[dict[str, Any]]:
-    """Rows of the groups that are not as they were."""
+    """Yield the rows of the groups that changed."""
     arrived = known.views()
     known.expire(watermark, rules)
     after = known.views()
@@ -345,7 +326,7 @@ def _side(view: _View) -> dict[str, Any]:
 
 
 def _end(register: _Stamped, rules: LiveRules) -> int:
-    """The watermark at which a client's register is dropped: a tombstone's own time, the end of a client's life."""
+    """Return the watermark at which a client's register is dropped: a tombstone's own time, the end of a client's life."""
     if register.is_gone:
         return register.time
     return _NEVER if rules.client_ttl is None else register.time + rules.client_ttl

@@ -14,6 +14,7 @@ from rmqalloc.documents.fields import MAX_READ_QUEUE_NUMS
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_stream
 from spark_udfs._event_bounds import Window
 from spark_udfs._live_groups import LiveRules, advance
+from spark_udfs.map_in_arrow import ddl
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,14 +57,7 @@ LIVE_SCHEMA = pa.schema(
 )
 """Columns of `spark_udfs.streaming.live_plans`."""
 
-LIVE_DDL = (
-    "consumer_group string, topic string, version bigint, event_time timestamp, "
-    "brokers array<struct<broker_name: string, read_queue_nums: int>>, client_ids array<string>, owners array<int>, "
-    + "".join(f"{name} int, " for name in _FIGURES)
-    + "skew double, moved int, "
-    "changed array<struct<change: string, broker_name: string, queue_id: int, before: string, after: string>>, "
-    "findings array<struct<severity: string, rule: string, message: string>>, err_code int, err_msg string, event string"
-)
+LIVE_DDL = ddl(LIVE_SCHEMA)
 """The same as Spark's DDL text."""
 
 
@@ -129,7 +123,7 @@ class LiveRows:
                 yield _live_row(row, before, after)
 
     def _planned(self, units: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Units with their plans, those without queues or clients as they are."""
+        """Plan units; those without queues or clients stay as they are."""
         whole = [unit for unit in units if unit["brokers"] and unit["client_ids"]]
         batches = [pa.RecordBatch.from_pylist(whole, _UNITS)] if whole else []
         plans = iter([row for batch in plan_stream(batches, self._spec) for row in batch.to_pylist()])
@@ -141,7 +135,7 @@ MAX_LISTED = 2 * MAX_READ_QUEUE_NUMS
 
 
 def _pieces(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """The rows cut into pieces whose lists fit into memory; at least one, if an empty one."""
+    """Cut the rows into pieces whose lists fit into memory; there is at least one piece, which may be empty."""
     piece: list[dict[str, Any]] = []
     n_listed = 0
     for row in rows:
@@ -168,7 +162,7 @@ def _unit(row: dict[str, Any], side: str) -> dict[str, Any]:
 
 
 def _none_owned(unit: dict[str, Any]) -> dict[str, Any]:
-    """A unit whose queues have no owner: nobody is there, or there is nothing to own."""
+    """Return a unit whose queues have no owner: nobody is there, or there is nothing to own."""
     n_queues, n_clients = sum(one["read_queue_nums"] for one in unit["brokers"]), len(unit["client_ids"])
     owners = [-1] * n_queues
     figures = {"n_queues": n_queues, "n_clients": n_clients, "idle": n_clients, "unowned": n_queues}
@@ -176,7 +170,7 @@ def _none_owned(unit: dict[str, Any]) -> dict[str, Any]:
 
 
 def _live_row(row: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """A row of `LIVE_SCHEMA`."""
+    """Return a row of `LIVE_SCHEMA`."""
     changed = list(_changed(_owned(before), _owned(after)))
     moved = sum(one["change"] == "moved" for one in changed)
     shown = {name: value for name, value in after.items() if name in LIVE_SCHEMA.names}
@@ -190,7 +184,7 @@ _Owned = dict[tuple[str, int], str | None]
 
 
 def _owned(unit: dict[str, Any]) -> _Owned:
-    """Every queue with its owner; the lists are in Java's order, which is that of the owners."""
+    """Return every queue with its owner; the lists are in Java's order, which is that of the owners."""
     queues = ((one["broker_name"], number) for one in unit["brokers"] for number in range(one["read_queue_nums"]))
     if unit["owners"] is None:  # the strategy refuses the unit
         return dict.fromkeys(queues)
@@ -199,7 +193,7 @@ def _owned(unit: dict[str, Any]) -> _Owned:
 
 
 def _changed(before: _Owned, after: _Owned) -> Iterator[dict[str, Any]]:
-    """Queues with another owner, queues that are new, and queues that are gone."""
+    """Yield the queues with another owner, new queues, and removed queues."""
     for queue, owner in after.items():
         if queue not in before or before[queue] != owner:
             change = "moved" if queue in before else "added"
@@ -214,7 +208,7 @@ def _change(change: str, queue: tuple[str, int], before: str | None, after: str 
 
 
 def _findings(unit: dict[str, Any]) -> Iterator[dict[str, str]]:
-    """What is wrong with a unit, by rules of `rmqalloc.audit.RULES`."""
+    """Yield what is wrong with a unit, by rules of `rmqalloc.audit.RULES`."""
     ids, owned = unit["client_ids"], _owned(unit)
     if not ids:
         yield _finding("no-consumer", f"no client is left; nobody reads the {len(owned)} queues")

@@ -38,14 +38,6 @@ class SnapshotTableError(Error, ValueError):
     """An option of the data source is wrong."""
 
 
-def _units(snapshot: Snapshot) -> pa.Table:
-    return pa.Table.from_batches([_known_units(snapshot).batch])
-
-
-def _left_out(snapshot: Snapshot) -> pa.Table:
-    return pa.table({"reason": pa.array(_known_units(snapshot).warnings, pa.string())})
-
-
 def _known_units(snapshot: Snapshot) -> Units:
     return read_units(with_strategies(snapshot))
 
@@ -73,10 +65,6 @@ def _subscriptions(snapshot: Snapshot) -> pa.Table:
     return pa.Table.from_pylist(rows, _SUBSCRIPTIONS)
 
 
-def _findings(snapshot: Snapshot) -> pa.Table:
-    return check_snapshot(snapshot).main_table()
-
-
 _TEXT, _LONG = pa.string(), pa.int64()
 _CLIENTS = pa.schema(
     [
@@ -89,6 +77,7 @@ _ROUTES = pa.schema(
     [("topic", _TEXT), ("broker_name", _TEXT), *((name, _LONG) for name in _NUMBERS), ("machine_room", _TEXT)]
 )
 _SUBSCRIPTIONS = pa.schema([("consumer_group", _TEXT), ("topic", _TEXT)])
+_REASONS = pa.schema([("reason", _TEXT)])
 _UNITS = read_units(Snapshot()).batch.schema
 _WITH_ROOMS = pa.schema([*_UNITS, *((name, pa.list_(_TEXT)) for name in ("broker_rooms", "client_rooms"))])
 
@@ -99,12 +88,12 @@ class _SnapshotTable(NamedTuple):
 
 
 TABLES = {
-    "units": _SnapshotTable(_UNITS, _units),
+    "units": _SnapshotTable(_UNITS, lambda snapshot: pa.Table.from_batches([_known_units(snapshot).batch])),
     "clients": _SnapshotTable(_CLIENTS, _clients),
     "routes": _SnapshotTable(_ROUTES, _routes),
     "subscriptions": _SnapshotTable(_SUBSCRIPTIONS, _subscriptions),
-    "findings": _SnapshotTable(FINDINGS_SCHEMA, _findings),
-    "left_out": _SnapshotTable(pa.schema([("reason", _TEXT)]), _left_out),
+    "findings": _SnapshotTable(FINDINGS_SCHEMA, lambda snapshot: check_snapshot(snapshot).main_table()),
+    "left_out": _SnapshotTable(_REASONS, lambda snapshot: pa.table([_known_units(snapshot).warnings], _REASONS)),
 }
 """What can be read; rows of one consumer group (or topic, of routes) stand together."""
 
@@ -197,7 +186,7 @@ class TableRequest:
         return TABLES[self._name].schema
 
     def read(self) -> pa.Table:
-        """The whole table; a running cluster is asked, and never written to."""
+        """Read the whole table; a running cluster is only read from."""
         if self._file is not None:
             snapshot = read(os.fspath(self._file), self._options.get("form", "auto"))
         else:
@@ -205,7 +194,7 @@ class TableRequest:
         return TABLES[self._name].rows(snapshot)
 
     def parts(self, schema: pa.Schema) -> list[bytes]:
-        """The table cut into Arrow streams, none of which divides a consumer group (or topic, of routes)."""
+        """Cut the table into Arrow streams, none of which divides a consumer group (or topic, of routes)."""
         table = self.read()
         if not set(schema.names) <= set(table.schema.names):
             raise SnapshotTableError(f"{self._file} was changed while it was read: it knows machine rooms no more")
@@ -214,7 +203,7 @@ class TableRequest:
 
 
 def rows_of_part(part: bytes) -> Iterator[pa.RecordBatch]:
-    """The rows of one of `TableRequest.parts`."""
+    """Yield the rows of one of `TableRequest.parts`."""
     with pa.ipc.open_stream(part) as reader:
         yield from reader
 

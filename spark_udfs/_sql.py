@@ -1,7 +1,7 @@
 """The column functions under SQL names."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from pyspark.errors import ParseException, UnsupportedOperationException
@@ -9,9 +9,6 @@ from pyspark.sql import SparkSession
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.strategies.by_name import plain_parameters, plain_strategies
-from spark_udfs import (
-    _arrow_by_count as arrow_by_count,
-)
 from spark_udfs import (
     _arrow_figures as arrow_figures,
 )
@@ -24,7 +21,6 @@ from spark_udfs import (
 from spark_udfs._arrow_figures import METRICS_DDL
 from spark_udfs._arrow_plan import plan_rows, plans_ddl
 from spark_udfs._column_functions import sql_function
-from spark_udfs._function_descriptions import Description, describe
 from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL
 
 _OF_ALLOCATE = {
@@ -51,103 +47,108 @@ _COMPARE = "(owners_before, clients_before, owners_after, clients_after)"
 
 
 class _Function(NamedTuple):
-    """The function that workers run, its type in SQL, and its description."""
+    """A function that workers run, and its description for ``DESCRIBE FUNCTION``."""
 
     body: Callable[..., Any]
     return_type: str
-    description: Description
+    usage: str  # arguments in brackets and the result, such as ``(a [, b]) - What it returns.``
+    arguments: Mapping[str, str]
+    example: str  # a call without the function's name
+    answer: str
+
+    def texts(self) -> tuple[str, str, str]:
+        """Return usage, arguments and examples in the layout of Spark's own; Spark replaces ``_FUNC_`` by the name.
+
+        Examples
+        --------
+        >>> _Function(len, "int", "(a) - Same.", {"a": "any"}, "(1)", "1").texts()[1:]
+        ('\\n    Arguments:\\n      * a - any\\n  ', '\\n    Examples:\\n      > SELECT _FUNC_(1);\\n       1\\n  ')
+        """
+        arguments = "".join(f"      * {name} - {what}\n" for name, what in self.arguments.items())
+        examples = f"      > SELECT _FUNC_{self.example};\n       {self.answer}\n"
+        return f"_FUNC_{self.usage}", f"\n    Arguments:\n{arguments}  ", f"\n    Examples:\n{examples}  "
 
 
 _FUNCTIONS = {
     "allocate": _Function(
         arrow_owners.owners,
         OWNERS_DDL,
-        Description(
-            f"{_ALLOCATE} - For every queue in Java's order the position of its owner in the sorted client ids, -1 for none. "
-            "NULL for bad queues or clients; a wrong strategy is an error.",
-            _OF_ALLOCATE,
-            "('AVG', 4, 3)",
-            "[0,0,1,2]",
-        ),
+        f"{_ALLOCATE} - For every queue in Java's order the position of its owner in the sorted client ids, -1 for none. "
+        "NULL for bad queues or clients; a wrong strategy is an error.",
+        _OF_ALLOCATE,
+        "('AVG', 4, 3)",
+        "[0,0,1,2]",
     ),
     "allocate_or_error": _Function(
         arrow_owners.owners_or_error,
         OWNERS_OR_ERROR_DDL,
-        Description(
-            f"{_ALLOCATE} - The owners, or as error what is wrong with the row; never fails.",
-            _OF_ALLOCATE,
-            "('AVG', 4, 3).owners",
-            "[0,0,1,2]",
-        ),
+        f"{_ALLOCATE} - The owners, or as error what is wrong with the row; never fails.",
+        _OF_ALLOCATE,
+        "('AVG', 4, 3).owners",
+        "[0,0,1,2]",
     ),
     "plan": _Function(
         plan_rows,
         plans_ddl("metrics"),
-        Description(
-            "(unit, scenarios [, strategy [, output]]) - For the state before any change and every scenario a struct of "
-            "figures. The structs of a bad row have an err_code; a wrong scenario or strategy is an error.",
-            _OF_PLAN,
-            "(struct('g' AS consumer_group, 'T' AS topic, array('c2', 'c1') AS client_ids, "
-            "array(struct('b' AS broker_name, 3 AS read_queue_nums)) AS brokers), "
-            """'[{"name": "less", "changes": [{"remove_clients": {"count": 1}}]}]').moved""",
-            "[0,1]",
-        ),
+        "(unit, scenarios [, strategy [, output]]) - For the state before any change and every scenario a struct of "
+        "figures. The structs of a bad row have an err_code; a wrong scenario or strategy is an error.",
+        _OF_PLAN,
+        "(struct('g' AS consumer_group, 'T' AS topic, array('c2', 'c1') AS client_ids, "
+        "array(struct('b' AS broker_name, 3 AS read_queue_nums)) AS brokers), "
+        """'[{"name": "less", "changes": [{"remove_clients": {"count": 1}}]}]').moved""",
+        "[0,1]",
     ),
     "assignment_metrics": _Function(
         arrow_figures.assignment_metrics,
         METRICS_DDL,
-        Description(
-            "(owners, n_clients) - How even owners are: loads, skew, idle clients, unowned queues.",
-            {"owners": "as rmq_allocate returns them", "n_clients": "number of clients"},
-            "(array(0, 0, 1, -1), 3).skew",
-            "1.5",
-        ),
+        "(owners, n_clients) - How even owners are: loads, skew, idle clients, unowned queues.",
+        {"owners": "as rmq_allocate returns them", "n_clients": "number of clients"},
+        "(array(0, 0, 1, -1), 3).skew",
+        "1.5",
     ),
     "moved": _Function(
         arrow_figures.moved,
         "int",
-        Description(
-            f"{_COMPARE} - Queues whose owner's client id changes.",
-            _BEFORE_AFTER,
-            "(array(0, 0, 1, 1), array('a', 'b'), array(0, 0, 0, 0), array('b'))",
-            "2",
-        ),
+        f"{_COMPARE} - Queues whose owner's client id changes.",
+        _BEFORE_AFTER,
+        "(array(0, 0, 1, 1), array('a', 'b'), array(0, 0, 0, 0), array('b'))",
+        "2",
     ),
     "least_moves": _Function(
         arrow_figures.least_moves,
         "int",
-        Description(
-            f"{_COMPARE} - The fewest queues that move to any even allocation to the clients after.",
-            _BEFORE_AFTER,
-            "(array(0, 0, 1, 1), 2, array(0, 1, 2, 0), 3)",
-            "1",
-        ),
+        f"{_COMPARE} - The fewest queues that move to any even allocation to the clients after.",
+        _BEFORE_AFTER,
+        "(array(0, 0, 1, 1), 2, array(0, 1, 2, 0), 3)",
+        "1",
     ),
 }
 
 _OF_COUNTS = {"n_queues, n_clients, ...": "numbers"}
 _BY_COUNT = {
     "allocate_by_count": _Function(
-        arrow_by_count.allocate_by_count,
+        arrow_figures.allocate_by_count,
         OWNERS_DDL,
-        Description(
-            "(strategy, n_queues, n_clients) - Owners from numbers alone.", _OF_COUNTS, "('AVG', 4, 3)", "[0,0,1,2]"
-        ),
+        "(strategy, n_queues, n_clients) - Owners from numbers alone.",
+        _OF_COUNTS,
+        "('AVG', 4, 3)",
+        "[0,0,1,2]",
     ),
     "metrics_by_count": _Function(
-        arrow_by_count.metrics_by_count,
+        arrow_figures.metrics_by_count,
         METRICS_DDL,
-        Description("(n_queues, n_clients) - How even AVG and AVG_BY_CIRCLE are.", _OF_COUNTS, "(4, 3).skew", "1.5"),
+        "(n_queues, n_clients) - How even AVG and AVG_BY_CIRCLE are.",
+        _OF_COUNTS,
+        "(4, 3).skew",
+        "1.5",
     ),
     "moved_by_count": _Function(
-        arrow_by_count.moved_by_count,
+        arrow_figures.moved_by_count,
         "int",
-        Description(
-            "(strategy, n_queues, n_clients_before, n_clients_after) - Queues that move when the number of clients changes.",
-            _OF_COUNTS,
-            "('AVG', 16, 3, 4)",
-            "9",
-        ),
+        "(strategy, n_queues, n_clients_before, n_clients_after) - Queues that move when the number of clients changes.",
+        _OF_COUNTS,
+        "('AVG', 16, 3, 4)",
+        "9",
     ),
 }
 """Where SQL cannot define functions: in Spark 3.5, and under extensions whose parser refuses them (Iceberg's)."""
@@ -209,13 +210,13 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
         raise ArgumentError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
     new = not spark.catalog.functionExists(f"{prefix}allocate")
     functions = _FUNCTIONS | ({} if _defined_in_sql(spark, prefix) else _BY_COUNT)
-    for name, (body, return_type, _) in functions.items():
-        spark.udf.register(prefix + name, sql_function(body, return_type))
-    describe(spark, {prefix + name: function.description for name, function in functions.items()}, new)
+    for name, function in functions.items():
+        spark.udf.register(prefix + name, sql_function(function.body, function.return_type))
+    _describe_all(spark, {prefix + name: function for name, function in functions.items()}, new)
 
 
 def _defined_in_sql(spark: SparkSession, prefix: str) -> bool:
-    """Define the functions that need no Python worker; whether this session's SQL can."""
+    """Define the functions that need no Python worker; return False if this session's SQL cannot."""
     try:
         for statement in [*closed_form.sql_functions(prefix), _table_of_functions(prefix)]:
             spark.sql(statement)
@@ -225,11 +226,11 @@ def _defined_in_sql(spark: SparkSession, prefix: str) -> bool:
 
 
 def _table_of_functions(prefix: str) -> str:
-    """A statement that creates a table function with the descriptions: one that any session of Spark 4 can show."""
+    """Return a statement that creates a table function with the descriptions: one that any session of Spark 4 can show."""
     rows = []
     for name, function in _FUNCTIONS.items():
-        usage, _, example = function.description.texts()
-        arguments = "\n".join(f"{one}: {what}" for one, what in function.description.arguments.items())
+        usage, _, example = function.texts()
+        arguments = "\n".join(f"{one}: {what}" for one, what in function.arguments.items())
         example = example.replace("Examples:", "", 1)
         texts = [text.replace("_FUNC_", prefix + name).strip() for text in (prefix + name, usage, arguments, example)]
         rows.append(f"({', '.join(map(_literal, texts))})")
@@ -240,5 +241,50 @@ RETURN SELECT * FROM VALUES {", ".join(rows)}"""
 
 
 def _literal(text: str) -> str:
-    """A text in SQL."""
+    """Return a text in SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _describe_all(spark: SparkSession, functions: Mapping[str, _Function], new: bool) -> bool:
+    """Add descriptions to temporary functions of a session; return False if that failed.
+
+    PySpark registers functions that run in Python workers without one. Spark's registry accepts one, but only through its JVM
+    side, which is not part of PySpark's interface. Where that fails, as under Spark Connect, functions have no description.
+    """
+    try:
+        registry = spark._jsparkSession.sessionState().functionRegistry()
+        for name, identifier in _identifiers(registry, functions).items():
+            _describe(spark._jvm, registry, identifier, functions[name], new)
+    except Exception:  # whatever another release of Spark raises: a description must not break a function
+        return False
+    return True
+
+
+def _identifiers(registry: Any, names: Collection[str]) -> dict[str, Any]:
+    """Return the registry's identifiers of functions: the name, from Spark 4.3 on prefixed with ``system.session.``."""
+    listed = registry.listFunction()
+    found = {}
+    # One text for all: there are hundreds, and each call to the JVM costs.
+    for position, text in enumerate(listed.mkString("\n").split("\n")):
+        qualifiers, _, last = text.rpartition(".")
+        name = next((one for one in names if one.lower() == last), None)
+        if name is not None and qualifiers in ("", "system.session"):
+            found[name] = listed.apply(position)
+    wrong = [name for name in names if name not in found or found[name].funcName() != name.lower()]
+    if wrong:  # such as a name with a line break
+        raise LookupError(f"the registry has no functions {', '.join(wrong)}")
+    return found
+
+
+def _describe(jvm: Any, registry: Any, identifier: Any, function: _Function, new: bool) -> None:
+    """Register a function again with a description."""
+    info = registry.lookupFunction(identifier).get()
+    builder = registry.lookupFunctionBuilder(identifier).get()
+    usage, arguments, examples = function.texts()
+    described = jvm.org.apache.spark.sql.catalyst.expressions.ExpressionInfo(
+        info.getClassName(), info.getDb(), info.getName(), usage, arguments, examples, "", "", "", "", info.getSource()
+    )
+    registry.registerFunction(identifier, info, builder)  # no change, but proves that what is dropped can be registered
+    if new:
+        registry.dropFunction(identifier)
+    registry.registerFunction(identifier, described, builder)

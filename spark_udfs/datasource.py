@@ -74,15 +74,15 @@ class ClusterTables(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` is given."""
+        """Return the name that ``format`` takes."""
         return FORMAT
 
     def schema(self) -> StructType:
-        """Columns of the table."""
+        """Return the columns of the table."""
         return from_arrow_schema(TableRequest(self.options, self.allowed).schema)
 
     def reader(self, schema: StructType) -> ClusterReader:
-        """A reader of the columns that ``schema`` names."""
+        """Return a reader of the columns that ``schema`` names."""
         return ClusterReader(dict(self.options), schema, self.allowed)
 
 
@@ -100,11 +100,11 @@ class ClusterReader(DataSourceReader):
         self._options, self._schema, self._allowed = options, schema, allowed
 
     def partitions(self) -> list[InputPartition]:
-        """The parts of the table."""
+        """Return the parts of the table."""
         request = TableRequest(self._options, self._allowed)
         return [TablePart(rows) for rows in request.parts(to_arrow_schema(self._schema))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a part."""
+        """Return the rows of a part."""
         assert isinstance(partition, TablePart)
         return rows_of_part(partition.rows)

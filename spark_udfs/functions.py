@@ -73,7 +73,7 @@ def allocate(
     client_rooms: ColumnOrName | None = None,
     **params: Any,
 ) -> Column:
-    """Owners of the queues of every row.
+    """Return the owners of the queues of every row.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def allocate(
 
 
 def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "AVG", **options: Any) -> Column:
-    """`allocate`, with the reason if a row is bad.
+    """Allocate as `allocate`, and return the reason if a row is bad.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "A
 
 
 def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
-    """Balance of the owners of every row.
+    """Compute the balance of the owners of every row.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
 def moved(
     owners_before: ColumnOrName, clients_before: Count, owners_after: ColumnOrName, clients_after: Count
 ) -> Column:
-    """Queues of every row whose owner's client id changes.
+    """Count the queues of every row whose owner's client id changes.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def moved(
 def least_moves(
     owners_before: ColumnOrName, clients_before: Count, owners_after: ColumnOrName, clients_after: Count
 ) -> Column:
-    """The fewest queues of every row that could move.
+    """Return the fewest queues of every row that could move.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def least_moves(
 def allocate_by_count(
     n_queues: Count, n_clients: Count, strategy: str | Column = "AVG", *, engine: str = "auto"
 ) -> Column:
-    """Owners from the numbers of queues and clients, whose ids are taken to be distinct.
+    """Return the owners from the numbers of queues and clients, whose ids are taken to be distinct.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def allocate_by_count(
 
 
 def metrics_by_count(n_queues: Count, n_clients: Count, *, engine: str = "auto") -> Column:
-    """Figures that follow from the numbers of queues and clients; they are the same for AVG and AVG_BY_CIRCLE.
+    """Return the figures that follow from the numbers of queues and clients, equal for AVG and AVG_BY_CIRCLE.
 
     Parameters
     ----------
@@ -294,7 +294,7 @@ def moved_by_count(
     *,
     engine: str = "auto",
 ) -> Column:
-    """Queues that move when the number of clients changes, if those that come or go sort last.
+    """Count the queues that move when the number of clients changes, if those that come or go sort last.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def plan(
     best_by: Iterable[str] = BEST_BY,
     **params: Any,
 ) -> Column:
-    """The plan of every row as an array of structs; `spark_udfs.transforms.plan` in a column.
+    """Return the plan of every row as an array of structs: `spark_udfs.transforms.plan` in a column.
 
     The transform is for plans alone. A column is for a plan among other columns, in a ``select``, a window or a ``MERGE``;
     the array has every row of the plan at once, so take the transform for huge groups under many scenarios with owners.
@@ -369,14 +369,14 @@ def plan(
 
 
 def _column(value: Count) -> Column:
-    """The column that an argument stands for."""
+    """Return the column that an argument stands for."""
     if isinstance(value, Column):
         return value
     return F.col(value) if isinstance(value, str) else F.lit(value)
 
 
 def _by_sql(strategy: str | Column, engine: str) -> TypeGuard[str]:
-    """Whether Spark's own expression is to be used."""
+    """Return True if Spark's own expression is to be used."""
     if engine not in ENGINES:
         raise ArgumentError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if isinstance(strategy, Column):
@@ -400,7 +400,7 @@ def _allocation(
     client_rooms: ColumnOrName | None = None,
     **params: Any,
 ) -> Column:
-    """An Arrow function of the arguments that are columns; the others are bound to it."""
+    """Return an Arrow function of the arguments that are columns; the others are bound to it."""
     arrays = {"queues": queues, "clients": clients, "topic": topic}
     arrays |= {"broker_rooms": broker_rooms, "client_rooms": client_rooms}
     given = {"strategy": strategy} | {name: value for name, value in params.items() if value is not None}
@@ -424,7 +424,7 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
 
 
 def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Callable[..., Any]:
-    """The function that workers run; it does not refer to this module, so workers need not import pyspark."""
+    """Return the function that workers run; it does not refer to this module, so workers need not import pyspark."""
 
     def allocate(*arrays: pa.Array) -> pa.Array:
         answer = arrow_owners.allocate_arrays(**literals, **dict(zip(names, arrays, strict=True)))
@@ -434,7 +434,7 @@ def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Calla
 
 
 def _planner(spec: PlanSpec) -> Callable[..., Any]:
-    """The function that workers run."""
+    """Return the function that workers run."""
 
     def plan(unit: pa.Array) -> pa.Array:
         return plan_array(unit, spec)

@@ -78,7 +78,7 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
 
 
 def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """Rows of the tables that match nothing in the others; arguments as for `units`.
+    """Return the rows of the tables that match nothing in the others; arguments as for `units`.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame)
 
 
 def scenarios_of_frame(frame: DataFrame) -> tuple[Scenario, ...]:
-    """Scenarios from a table, a row each.
+    """Read scenarios from a table, a row each.
 
     Parameters
     ----------
@@ -154,14 +154,14 @@ def _check(**tables: DataFrame) -> None:
 
 
 def _readable(routes: DataFrame) -> DataFrame:
-    """Routes whose queues consumers may read; an unknown permission counts as readable."""
+    """Return the routes whose queues consumers may read; an unknown permission counts as readable."""
     if "perm" not in routes.columns:
         return routes
     return routes.where(F.coalesce(F.col("perm"), F.lit(READABLE)).bitwiseAND(READABLE) != 0)
 
 
 def _by_channel(consumers: DataFrame) -> DataFrame:
-    """A row for every channel; one if their number is not known, or is none that a client can have."""
+    """Repeat each client once per channel; once if their number is unknown or out of bounds."""
     if "channels" not in consumers.columns:
         return consumers
     n_channels = F.when(_has_channels(), F.col("channels")).otherwise(F.lit(1)).cast("int")
@@ -173,12 +173,12 @@ _WHY = "unit_err_msg"
 
 
 def _has_channels() -> Column:
-    """Whether the number of channels is one that a client can have; null where it is not known."""
+    """Return whether the number of channels is within bounds; null where it is not known."""
     return F.col("channels").between(1, MAX_CHANNELS)
 
 
 def _refused(clients: DataFrame, consumers: DataFrame) -> DataFrame:
-    """Groups with why their clients cannot be listed, null where they can."""
+    """Join groups with why their clients cannot be listed, null where they can."""
     wrong = F.min_by(F.struct("channels", "client_id"), F.struct("client_id", "channels"))
     found = consumers.where(~_has_channels()).groupBy("consumer_group").agg(wrong.alias("one"))
     says = F.format_string(
@@ -190,7 +190,7 @@ def _refused(clients: DataFrame, consumers: DataFrame) -> DataFrame:
 
 
 def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> DataFrame:
-    """Brokers of every topic, or clients of every group, as a sorted list, with a list of their machine rooms."""
+    """Return the brokers of every topic, or clients of every group, as a sorted list, with a list of their machine rooms."""
     rooms = ["machine_room"] if "machine_room" in rows.columns else []
     each = rows.select(*by, F.struct(*names, *rooms).alias("one"))
     each = each.distinct() if once else each
@@ -208,12 +208,12 @@ def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> Dat
 
 
 def _or_empty(name: str, kind: str) -> Column:
-    """A list, empty instead of null."""
+    """Return a list, empty instead of null."""
     return F.coalesce(F.col(name), F.array().cast(kind)).alias(name)
 
 
 def _without(rows: DataFrame, others: DataFrame, on: str, table: str, reason: str) -> DataFrame:
-    """Rows without a match in the others, with the reason."""
+    """Return the rows without a match in the others, with the reason."""
     alone = rows.join(others.select(on).distinct(), on, "left_anti")
     names = [
         F.col(n) if n in rows.columns else F.lit(None).cast("string").alias(n) for n in ("consumer_group", "topic")

@@ -15,7 +15,7 @@ _TYPES = {
     pa.int32(): "int",
     pa.int64(): "bigint",
     pa.float64(): "double",
-    pa.list_(pa.int32()): "array<int>",
+    pa.timestamp("us", "UTC"): "timestamp",
 }
 
 
@@ -25,15 +25,26 @@ def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
     list(plan_stream([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
 
 
-def ddl(schema: pa.Schema) -> str:
-    """A schema as Spark's DDL text.
+def ddl(schema: Iterable[pa.Field]) -> str:
+    """Return a schema as Spark's DDL text.
 
     Examples
     --------
     >>> ddl(pa.schema([("topic", pa.string()), ("owners", pa.list_(pa.int32()))]))
     'topic string, owners array<int>'
     """
-    return ", ".join(f"{field.name} {_TYPES[field.type]}" for field in schema)
+    return ", ".join(f"{field.name} {_type_text(field.type)}" for field in schema)
+
+
+def _type_text(kind: pa.DataType) -> str:
+    if pa.types.is_list(kind):
+        return f"array<{_type_text(kind.value_type)}>"
+    return f"struct<{ddl(kind)}>" if pa.types.is_struct(kind) else _TYPES[kind]
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL text, whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 class PlanBatches:
@@ -56,7 +67,7 @@ class PlanBatches:
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of what comes out, before those that are carried."""
+        """Columns of the result, before those that are carried."""
         return self.spec.schema
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -67,10 +78,7 @@ class PlanBatches:
 class ExpandOwners(PlanBatches):
     """`rmqalloc.evaluation.expand_owners` as ``mapInArrow`` takes it."""
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Columns of what comes out, before those that are carried."""
-        return OWNED_SCHEMA
+    schema = OWNED_SCHEMA
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Name the owners in the batches one after the other."""
@@ -80,10 +88,7 @@ class ExpandOwners(PlanBatches):
 class ClientLoads(PlanBatches):
     """`rmqalloc.evaluation.client_load` as ``mapInArrow`` takes it; the parts have to be added up."""
 
-    @property
-    def schema(self) -> pa.Schema:
-        """Columns of what comes out, before those that are carried."""
-        return LOAD_SCHEMA
+    schema = LOAD_SCHEMA
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Count in the batches one after the other."""

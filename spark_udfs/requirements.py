@@ -32,7 +32,7 @@ class SparkTooOldError(Error, RuntimeError):
 
 
 def spark_release() -> Release | None:
-    """Major and minor version of the PySpark that is installed, None without one."""
+    """Return the major and minor version of the PySpark that is installed, None without one."""
     for package in ("pyspark", "pyspark-client"):
         try:
             return release_of(version(package))
@@ -42,7 +42,7 @@ def spark_release() -> Release | None:
 
 
 def release_of(text: str) -> Release | None:
-    """Major and minor version in the text of a version.
+    """Return the major and minor version in the text of a version.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def release_of(text: str) -> Release | None:
 
 
 def spark_problem(text: str | None = None) -> str:
-    """What is wrong with a version of PySpark, by default the installed one; "" if nothing.
+    """Say what is wrong with a version of PySpark, by default the installed one; "" if nothing.
 
     Examples
     --------
@@ -75,12 +75,12 @@ def require_spark(text: str) -> None:
 
 
 def java_problem() -> str:
-    """What is wrong with the Java of this machine for the PySpark that is installed, "" if nothing."""
+    """Say what is wrong with the Java of this machine for the installed PySpark; "" if nothing."""
     return java_fault(java_version(), spark_release())
 
 
 def java_wanted() -> str:
-    """The Java that the PySpark of this machine needs."""
+    """Return the Java that the PySpark of this machine needs."""
     return java_needed(spark_release())
 
 
@@ -94,7 +94,7 @@ def require_java() -> None:
 
 
 def works_here(release: Release) -> list[tuple[str, str]]:
-    """What there is on a release of Spark, in two words and a sentence each.
+    """Return what works on a release of Spark, in two words and a sentence each.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def works_here(release: Release) -> list[tuple[str, str]]:
 
 
 def found_packages() -> dict[str, str | None]:
-    """Installed version of each of `PACKAGES`, None where it is missing."""
+    """Return the installed version of each of `PACKAGES`, None where it is missing."""
     found: dict[str, str | None] = dict.fromkeys(PACKAGES)
     for package in PACKAGES:
         try:

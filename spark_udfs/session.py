@@ -66,7 +66,7 @@ _own: dict[str, Any] = {"users": 0}
 
 @contextmanager
 def running_session(master: str) -> Iterator[SparkSession]:
-    """An existing session of any thread, or else a new one, which ends with the last block that uses it."""
+    """Yield an existing session of any thread, or else a new one, which ends with the last block that uses it."""
     with _lock:
         is_ours = _own["users"] > 0 or not _is_spark_here()
         spark = _found() or session(master)
@@ -81,13 +81,13 @@ def running_session(master: str) -> Iterator[SparkSession]:
 
 
 def _is_spark_here() -> bool:
-    """Whether someone else started Spark in this process; a context without a session counts."""
+    """Return True if Spark runs in this process; a context without a session counts."""
     context = getattr(pyspark, "SparkContext", None)  # the client of Spark Connect alone has none
     return _found() is not None or getattr(context, "_active_spark_context", None) is not None
 
 
 def _found() -> SparkSession | None:
-    """The session of this thread, or that of the process."""
+    """Return the session of this thread, or that of the process."""
     try:
         return SparkSession.active()
     except PySparkException:
@@ -95,7 +95,7 @@ def _found() -> SparkSession | None:
 
 
 def _settings(local: bool) -> dict[str, str]:
-    """Settings of a session whose driver runs in this process."""
+    """Return the settings of a session whose driver runs in this process."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -68,7 +68,7 @@ def start_server(spark: SparkSession, host: str = "127.0.0.1", port: int = 10000
 
 
 def statements(text: str) -> list[str]:
-    """Statements of a file of SQL: each ends with a semicolon at the end of a line.
+    """Return the statements of a file of SQL: each ends with a semicolon at the end of a line.
 
     Examples
     --------

@@ -12,13 +12,10 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     DataType,
-    IntegerType,
     IntegralType,
-    LongType,
     StringType,
     StructField,
     StructType,
-    TimestampType,
 )
 
 from rmqalloc.documents.fields import MAX_DURATION, Duration
@@ -44,22 +41,6 @@ the topic whose queues can be read, an empty list if the topic is gone. ``sequen
 
 _NEEDED = ("event_time", "kind")
 _PLACES = ("topic", "topics")
-_FIELDS = tuple(
-    StructField(name, kind)
-    for name, kind in {
-        "event_time": TimestampType(),
-        "sequence": LongType(),
-        "kind": StringType(),
-        "topic": StringType(),
-        "topics": ArrayType(StringType()),
-        "consumer_group": StringType(),
-        "client_id": StringType(),
-        "channels": IntegerType(),
-        "brokers": ArrayType(
-            StructType([StructField("broker_name", StringType()), StructField("read_queue_nums", IntegerType())])
-        ),
-    }.items()
-)
 MAX_BUCKETS = 1 << 20
 """Keys of state at most."""
 
@@ -181,7 +162,7 @@ def _require_fitting_pyarrow() -> None:
 
 
 def _rules(spec: PlanSpec, lateness: str, client_ttl: str | None, group_ttl: str, buckets: int) -> LiveRules:
-    """What decides about state, and all parameters as text."""
+    """Return what decides about state, and all parameters as text."""
     times = {"lateness": lateness, "client_ttl": client_ttl, "group_ttl": group_ttl}
     if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MAX_BUCKETS:
         raise ArgumentError(f"buckets must be an integer from 1 to {MAX_BUCKETS}, got {buckets!r}")
@@ -202,7 +183,7 @@ def _milliseconds(name: str, text: str, most: int = MAX_DURATION) -> int:
 
 
 def _packed(events: DataFrame) -> DataFrame:
-    """Events as `CheckedEvents` takes them: a row and a copy of the event, a JSON text, for each of its topics."""
+    """Pack events as `CheckedEvents` takes them: a row and a copy of the event, a JSON text, for each of its topics."""
     read = _of_text(events) if "value" in events.columns and "event_time" not in events.columns else _of_columns(events)
     fields = [F.unix_micros("event_time").alias("time"), *(F.col(name) for name in read.columns if name in _IN_EVENT)]
     named = F.array_distinct(F.coalesce(F.col("topics"), F.array(F.col("topic"))))
@@ -215,7 +196,7 @@ def _packed(events: DataFrame) -> DataFrame:
 
 
 def _keyed(checked: DataFrame, window: Window, buckets: int) -> DataFrame:
-    """Checked events with their ``bucket`` and a watermark.
+    """Give checked events their ``bucket`` and a watermark.
 
     Events that are no later than ``lateness`` behind processing time get no time here, after they moved the watermark: so Spark
     takes them also if a checkpoint of an earlier release has a watermark in the far future. `Window.watermark` is the
@@ -235,12 +216,12 @@ _WATERMARK = "spark.watermarkDelayMs"
 
 
 def _now() -> Column:
-    """Processing time in microseconds: of the micro-batch, and the same when it is run again."""
+    """Return processing time in microseconds: that of the micro-batch, unchanged when it runs again."""
     return F.unix_micros(F.current_timestamp())
 
 
 def _of_text(events: DataFrame) -> DataFrame:
-    """Events that are JSON objects; what is none is kept as ``raw``."""
+    """Read events from JSON objects; other text is kept as ``raw``."""
     kind = events.schema["value"].dataType
     if not isinstance(kind, StringType | BinaryType):
         raise ArgumentTypeError(f"column value of events must hold JSON as text, got {kind.simpleString()}")
@@ -250,18 +231,19 @@ def _of_text(events: DataFrame) -> DataFrame:
 
 
 def _of_columns(events: DataFrame) -> DataFrame:
-    """Events whose fields are columns; fields that are no columns are null."""
+    """Read events whose fields are columns; missing columns are null."""
     missing = [name for name in _NEEDED if name not in events.columns]
     if missing or not set(_PLACES) & set(events.columns):
         needed = ", ".join((*_NEEDED, " or ".join(_PLACES)))
         raise ArgumentTypeError(
             f"events need the columns {needed}, or value with JSON; they have {', '.join(events.columns)}"
         )
-    return events.select([_field(events, field) for field in _FIELDS])
+    fields = events.sparkSession.createDataFrame([], EVENT_SCHEMA).schema.fields
+    return events.select([_field(events, field) for field in fields])
 
 
 def _field(events: DataFrame, field: StructField) -> Column:
-    """One field of an event in its type."""
+    """Return one field of an event in its type."""
     if field.name not in events.columns:
         return F.lit(None).cast(field.dataType).alias(field.name)
     given = events.schema[field.name].dataType
@@ -276,7 +258,7 @@ def _field(events: DataFrame, field: StructField) -> Column:
 
 
 def _fits(given: DataType, wanted: DataType) -> bool:
-    """Whether a column can be taken as a field: of its type, or of another width."""
+    """Return True if a column can be taken as a field: of its type, or of another width."""
     if isinstance(wanted, IntegralType):
         return isinstance(given, IntegralType)
     if isinstance(wanted, ArrayType):

@@ -86,12 +86,12 @@ def assign(strategy: str = "CONSISTENT_HASH", *, carry: Carry = True, **params: 
 
 
 def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", *, carry: Carry = True, **params: Any) -> Transform:
-    """The owner of every queue by name, see `rmqalloc.evaluation.expand_owners`; arguments as for `plan`."""
+    """Name the owner of every queue, see `rmqalloc.evaluation.expand_owners`; arguments as for `plan`."""
     return mapped(ExpandOwners(spec_of(scenarios, strategy, "metrics", BEST_BY, params)), checked_carry(carry))
 
 
 def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any) -> Transform:
-    """Queues of every client, or host, over all topics and groups, see `rmqalloc.evaluation.sum_loads`.
+    """Count the queues of every client, or host, over all topics and groups, see `rmqalloc.evaluation.sum_loads`.
 
     Only sums are shuffled. Arguments are those of `plan`.
 
@@ -111,7 +111,7 @@ def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "cli
 def spec_of(
     scenarios: Scenarios, strategy: str, output: str, best_by: tuple[str, ...], params: dict[str, Any]
 ) -> PlanSpec:
-    """The spec of a plan, checked on the driver."""
+    """Return the spec of a plan, checked on the driver."""
     if isinstance(scenarios, str | os.PathLike):
         tried = read_scenarios(scenarios)
     else:
@@ -121,7 +121,7 @@ def spec_of(
 
 
 def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transform:
-    """A transform that sends only the columns that are read, and those to carry, through the workers."""
+    """Return a transform that sends only the columns that are read, and those to carry, through the workers."""
     own = [StructField(field.name, from_arrow_type(field.type)) for field in kernel.schema]
 
     def send(sent: DataFrame, names: list[str], fields: list[StructField]) -> DataFrame:

@@ -5,7 +5,7 @@ from mutants.mutant import Mutant
 _WORDS = "tests/spark/test_spark_words.py"
 _SQL = "tests/spark/test_spark_sql.py"
 _TYPING = "tests/house/test_typing.py -k public"
-_DESCRIBED = "spark_udfs/_function_descriptions.py"
+_DESCRIBED = "spark_udfs/_sql.py"
 _COLUMNS = "spark_udfs/_arrow_owners.py"
 _PLANNING = "spark_udfs/job/_planning_job.py"
 _BULK = "rmqalloc/evaluation/parquet_plan.py"
@@ -18,8 +18,8 @@ MUTANTS = [
     ),
     Mutant(
         _COLUMNS,
-        "if virtual_nodes > MAX_VIRTUAL_NODES:",
-        "if virtual_nodes >= MAX_VIRTUAL_NODES:",
+        "(made.virtual_nodes or 0) > MAX_VIRTUAL_NODES:",
+        "(made.virtual_nodes or 0) >= MAX_VIRTUAL_NODES:",
         "the bound itself",
         _WORDS,
     ),
@@ -33,7 +33,9 @@ MUTANTS = [
     Mutant(
         "spark_udfs/_closed_form.py", "WHEN strategy NOT IN ({names})", "WHEN strategy IN ('')", "a typo by count", _SQL
     ),
-    Mutant(_DESCRIBED, "description.texts()", "('N/A.', '', '')", "DESCRIBE FUNCTION says N/A", _SQL),
+    Mutant(
+        _DESCRIBED, "examples = function.texts()", "examples = ('N/A.', '', '')", "DESCRIBE FUNCTION says N/A", _SQL
+    ),
     Mutant(_DESCRIBED, '("", "system.session")', '("",)', "no function of Spark 4.3 is found", _SQL),
     Mutant(_DESCRIBED, "    except Exception:", "    except LookupError:", "another release breaks register_all", _SQL),
     Mutant(

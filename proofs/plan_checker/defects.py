@@ -17,19 +17,18 @@ from mutation.trial import ALIVE, KILLED, Trial, mutated
 SAMPLE, QUICK, SEED = 100, 4, 1
 OWNERSHIP = (
     "between",
-    "client_numbers",
     "group_figures",
-    "laid_views",
+    "_laid_views",
     "reader_sets",
-    "shared_views",
+    "_shared_views",
     "states",
     "unit_figures",
 )
 SOURCES = (
-    *(f"rmqalloc/ownership/_{name}.py" for name in OWNERSHIP),
-    *(f"rmqalloc/plans/_{name}.py" for name in ("plan_tables", "evaluate_views", "ways_back", "unit_rows")),
-    *(f"rmqalloc/evaluation/_{name}.py" for name in ("evaluate", "assigner", "balance", "movement", "equivalence", "rows")),
-    *(f"rmqalloc/scenarios/_{name}.py" for name in ("apply", "client_changes", "queue_changes", "subfleet")),
+    *(f"rmqalloc/ownership/{name}.py" for name in OWNERSHIP),
+    *(f"rmqalloc/plans/{name}.py" for name in ("_plan_tables", "evaluate_views", "_ways_back", "_unit_rows")),
+    *(f"rmqalloc/evaluation/{name}.py" for name in ("evaluate", "assigner", "balance", "movement", "_equivalence", "rows")),
+    *(f"rmqalloc/scenarios/{name}.py" for name in ("applied_changes", "client_changes", "_queue_changes", "subfleet")),
 )  # fmt: skip
 TESTS = ("tests/proofs/test_plan_checker.py", "tests/proofs/test_plan_checker_strategies.py")
 ROOMS = (

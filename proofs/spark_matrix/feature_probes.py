@@ -21,7 +21,7 @@ from checkout import ROOT
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 from rmqalloc.evaluation.expand import expand_stream, load_stream
 from spark_matrix.asked import N_UNITS, Asked, as_values, ordered, same, write_hostile
-from spark_udfs import _arrow_by_count as by_count
+from spark_udfs import _arrow_figures as by_count
 from spark_udfs import _arrow_figures as figures
 from spark_udfs import _arrow_owners as arrow_owners
 

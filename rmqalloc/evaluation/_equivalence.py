@@ -1,4 +1,4 @@
-"""Units that cannot but come to the same: most strategies in use look at nothing but how many queues and clients there are."""
+"""Find units that must give equal results: most strategies in use depend on the numbers of queues and clients alone."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class EquivalenceClasses:
         return isinstance(lists, DistinctLists) and not rooms_known
 
     def among(self, units: Places) -> tuple[Places, Places]:
-        """One unit of each kind among some units, and the place in those of each unit's kind."""
+        """Return one unit of each kind among some units, and for each unit the position of its kind there."""
         firsts, kinds = self._numbered
         if units.size == kinds.size:
             return firsts, kinds
@@ -69,7 +69,7 @@ class EquivalenceClasses:
         return here[there], (np.cumsum(there) - 1)[kinds[units]]
 
     def stay(self, scenario: Scenario) -> bool:
-        """Whether a scenario does the same to all units of a kind."""
+        """Return True if a scenario does the same to all units of a kind."""
         return all(map(self._treats_alike, scenario.changes))
 
     def _treats_alike(self, change: Any) -> bool:
@@ -84,6 +84,6 @@ class EquivalenceClasses:
         return isinstance(change, SetVirtualNodes)
 
     def _is_behind(self, name: str) -> bool:
-        """Whether a client id comes behind all others of all units."""
+        """Return True if a client id sorts after all others of all units."""
         lists = self._fleet.client_lists
         return isinstance(lists, DistinctLists) and utf16(lists.greatest) < utf16(name)

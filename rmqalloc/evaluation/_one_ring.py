@@ -1,4 +1,4 @@
-"""Owners on one ring of all clients, for many client lists that each have most of them, as the states of a rolling restart do.
+"""Assign many client lists on one ring of all clients, of which each list has most, as in the states of a rolling restart.
 
 A ring of its own for every list costs its clients each time. The ring of all clients is sorted once; a queue's owner is the
 first point at or after its hash whose client is in the list. As every list has a quarter of the clients at least, that is
@@ -18,11 +18,11 @@ FEWEST_LISTS = 8
 """Lists for which sorting the ring of all clients is worth it."""
 
 LEAST_SHARE = 4
-"""Every list has one in so many of all clients at least."""
+"""Every list has at least one in ``LEAST_SHARE`` of all clients."""
 
 
 def fits_one_ring(fleet: Fleet, ids: Derived) -> bool:
-    """Whether the lists are many, each with a good part of the clients that ``ids`` are taken from, in their order."""
+    """Return True if there are many lists, each with at least a quarter of the clients of ``ids``, in their order."""
     sizes = np.diff(fleet.client_lists.offsets)
     if sizes.size < FEWEST_LISTS or int(sizes.min()) * LEAST_SHARE < sum(map(len, ids.sources)):
         return False
@@ -34,7 +34,7 @@ def fits_one_ring(fleet: Fleet, ids: Derived) -> bool:
 def owners_on_one_ring(
     fleet: Fleet, rows: NDArray[np.int64], points: NDArray[np.uint32], hashes: NDArray[np.uint32]
 ) -> NDArray[np.int32]:
-    """Owners of all queues, as places in the lists of their units; no list is empty."""
+    """Return the owners of all queues, as positions in the lists of their units; no list is empty."""
     n_clients, n_points = len(points), points.size
     lists = fleet.client_lists
     places = np.full((lists.offsets.size - 1) * n_clients, -1, np.int32)

@@ -24,7 +24,7 @@ _MOST_SOURCES = 8  # ids hashed, and kept, for one that is asked for
 
 
 def owners_of_units(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> Owners:
-    """Owners of the queues of some units of a fleet."""
+    """Return the owners of the queues of some units of a fleet."""
     some: Owners = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
     return some
 
@@ -41,7 +41,7 @@ class Assigner:
         self._points: dict[tuple[tuple[Strings, ...], int], Hashes] = {}
 
     def owners(self, fleet: Fleet, rules: Rules) -> tuple[Owners, Bad]:
-        """Owners of all queues of all units, and why some units could not be assigned."""
+        """Return the owners of all queues of all units, and why some units could not be assigned."""
         numbers = np.flatnonzero(np.bincount(rules.of_unit, minlength=len(rules.table))).tolist()
         if len(numbers) == 1 and not fleet.empty_units.size:
             s = rules.table[numbers[0]]
@@ -53,7 +53,7 @@ class Assigner:
         return out, bad
 
     def _put(self, fleet: Fleet, mine: NDArray[np.int64], s: Strategy, out: Owners, bad: Bad) -> None:
-        """Owners of the units of one strategy, a ring's worth of points at a time."""
+        """Write the owners of the units of one strategy, at most `MAX_POINTS` ring points at a time."""
         n_queues, n_clients = fleet.n_queues[mine], fleet.n_clients[mine]
         n_points = n_clients.astype(np.int64) * (s.virtual_nodes or 0)
         for place in np.flatnonzero(n_points > MAX_POINTS).tolist():
@@ -69,7 +69,7 @@ class Assigner:
                 bad.update({int(some[unit]): reason for unit, reason in _refused(part, s).items()})
 
     def _of_one(self, fleet: Fleet, s: Strategy) -> Owners:
-        """Owners by one strategy of units with queues and clients."""
+        """Return the owners by one strategy of units that have queues and clients."""
         nodes = s.virtual_nodes if s.has_shared_points else None
         if nodes is None or not isinstance(fleet.client_lists, DistinctLists):
             return s.assign_fleet(fleet, on_error="report")
@@ -81,7 +81,7 @@ class Assigner:
         return out
 
     def _points_of(self, ids: Strings, nodes: int) -> Hashes:
-        """Points of client ids, slot by slot; of derived ones those of the sources, if these are not too many."""
+        """Return the points of client ids, slot by slot, taken from the points of their sources if these are not too many."""
         n_sources = sum(map(len, ids.sources)) if isinstance(ids, Derived) else 0
         # Of a small part the sources are not worth it: with a ring for every group they would all be hashed for each.
         is_most = n_sources <= _MOST_SOURCES * len(ids) and n_sources * nodes <= MAX_POINTS
@@ -91,7 +91,7 @@ class Assigner:
         return _hashed(ids, nodes) if isinstance(ids, Derived) else self._kept((ids,), nodes)
 
     def _kept(self, sources: tuple[Strings, ...], nodes: int) -> Hashes:
-        """Points of columns laid end to end, made once."""
+        """Return the points of columns laid end to end, computed once."""
         if (sources, nodes) not in self._points:
             if sum(kept.size for kept in self._points.values()) > MAX_POINTS:
                 self._points.clear()
@@ -101,7 +101,7 @@ class Assigner:
         return self._points[sources, nodes]
 
     def _hashes_of(self, fleet: Fleet) -> Hashes:
-        """Hashes of all queue lists."""
+        """Return the hashes of all queue lists."""
         lists = fleet.queue_lists
         if lists is self._queue_lists and self._hashes is not None:
             return self._hashes
@@ -114,13 +114,13 @@ class Assigner:
 
 
 def _hashed(ids: Strings, nodes: int) -> Hashes:
-    """Points of client ids, slot by slot."""
+    """Compute the points of client ids, slot by slot."""
     points = np.empty(len(ids) * nodes, np.uint32)
     hash_ids(ids, nodes, 0, len(ids), None, points)
     return points
 
 
 def _refused(fleet: Fleet, s: Strategy) -> Bad:
-    """Units that a strategy refuses, of those that have queues and clients."""
+    """Return the units that a strategy refuses, of those that have queues and clients."""
     code = ErrCode.BAD_STRATEGY if isinstance(s, Unusable) else ErrCode.REFUSED
     return {error.position: Reason(code, error.reason) for error in s.fleet_errors(fleet)}

@@ -40,7 +40,7 @@ class Balance(NamedTuple):
 
 
 def balance(fleet: Fleet, owners: NDArray[np.int32]) -> Balance:
-    """Figures of every unit of a fleet under one allocation.
+    """Return the figures of every unit of a fleet under one allocation.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def balance(fleet: Fleet, owners: NDArray[np.int32]) -> Balance:
 
 
 def mean_load(n_queues: NDArray[Any], n_clients: NDArray[Any]) -> NDArray[np.float64]:
-    """Queues over clients; 0.0 without clients, as nobody owns anything there.
+    """Return queues over clients; 0.0 without clients.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def cross_room(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def checked_owners(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Contiguous int32 owners that the kernels can trust."""
+    """Return contiguous int32 owners that the kernels can trust."""
     owners = np.ascontiguousarray(counted_owners(owners, int(fleet.queue_offsets[-1])))
     filled = np.flatnonzero(fleet.n_queues)
     if filled.size:

@@ -1,4 +1,4 @@
-"""Plans of many units at once: Arrow record batches in, the figures before and after every scenario out.
+"""Plan many units at once: Arrow record batches in, the figures before and after every scenario out.
 
 This is where Arrow comes in and goes out; between them stands `rmqalloc.evaluation.evaluate`. A row crosses once, whatever
 the number of scenarios; a bad row is reported in its own rows and never raises.
@@ -60,7 +60,7 @@ class PlanSpec:
         A row for the state before any change and one for every scenario of every unit; the same with its owners; or one
         row for every unit, that of its best scenario.
     best_by : tuple of str
-        What the best scenario has least of, the weightiest first; columns of the plan. Of equals the first is best.
+        What the best scenario has least of, the most important first; columns of the plan. Of equals the first is best.
 
     Raises
     ------
@@ -103,7 +103,7 @@ class PlanSpec:
             raise ArgumentError(f"best_by must be some of {', '.join(CRITERIA)}, got {self.best_by!r}")
 
     def rule(self) -> Strategy:
-        """The strategy, made anew."""
+        """Return a new object of the strategy."""
         return rule(self.strategy, **self.params)
 
     @property
@@ -222,7 +222,7 @@ def plan_stream(
 
 
 def too_large_rows(batch: pa.RecordBatch, spec: PlanSpec) -> dict[int, str]:
-    """Rows of a batch that would take too much memory, and why."""
+    """Return the rows of a batch that would take too much memory, and why."""
     return Sizes.of(batch, spec.scenarios).too_large(MAX_QUEUES_PER_BATCH)
 
 
@@ -237,12 +237,12 @@ def pieces(
 
 
 def _planned(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
-    """The plan of a batch, the rows left aside that are too large."""
+    """Plan a batch without the rows that are too large."""
     evaluation = evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios)
     return FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)
 
 
 def _with_columns(planned: pa.RecordBatch, units: pa.RecordBatch, carry: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The plan of a batch, in which every unit has as many rows, with columns of the units."""
+    """Put columns of the units behind the plan of a batch, in which every unit has as many rows."""
     n_rows = planned.num_rows // max(units.num_rows, 1)
     return with_carried(planned, units, np.repeat(np.arange(units.num_rows), n_rows), carry)

@@ -39,7 +39,7 @@ def check_carried(carry: Collection[str], planned: pa.Schema) -> None:
 def with_carried(
     planned: pa.RecordBatch, units: pa.RecordBatch, rows: NDArray[np.int64], carry: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of a plan with columns of their units behind their own.
+    """Yield the rows of a plan with columns of their units behind their own.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def with_carried(
 
 
 def _repeated(others: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
-    """The columns with the values of these rows."""
+    """Return the columns with the values of these rows."""
     try:
         return others.take(pa.array(rows))
     except pa.ArrowNotImplementedError as error:
@@ -69,7 +69,7 @@ def _repeated(others: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch
 
 
 def _cuts(others: pa.RecordBatch, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Where to cut rows: in halves, as long as what they repeat may be too much."""
+    """Yield where to cut rows: in halves, as long as what they repeat may take too many bytes."""
     left = [(0, rows.size)]
     while left:
         start, stop = left.pop()
@@ -81,6 +81,6 @@ def _cuts(others: pa.RecordBatch, rows: NDArray[np.int64]) -> Iterator[tuple[int
 
 
 def _bytes(others: pa.RecordBatch, rows: NDArray[np.int64]) -> int:
-    """A bound of the bytes that these rows take: all of their units as often as the most frequent one."""
+    """Bound the bytes that these rows take: all of their units as often as the most frequent one."""
     units = rows[-1] - rows[0] + 1
     return int(others.slice(rows[0], units).nbytes * np.bincount(rows - rows[0]).max())

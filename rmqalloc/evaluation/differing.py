@@ -23,7 +23,7 @@ from rmqalloc.views.view_units import differ
 
 
 def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[str, int | None]:
-    """How many queues of each group have other owners by report than by what every client computes.
+    """Count the queues of each group whose reported owners differ from the computed ones; None if they are not known.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _total(counts: Iterable[int | None]) -> int | None:
 
 
 def _differing(unit: UnitViews, reported: ReportedOwners) -> int | None:
-    """Queues of a unit that a client has and should not have, or reports not to have and should; None if unknown."""
+    """Count the queues of a unit whose reported owners are not the computed ones; None if these are unknown."""
     if unit.problem is not None:
         return None
     owners = reported.owners(unit)
@@ -78,7 +78,7 @@ def _differing(unit: UnitViews, reported: ReportedOwners) -> int | None:
 
 
 def _agrees(unit: UnitViews, queue: MessageQueue, slots: Iterable[int], silent: Collection[str]) -> bool:
-    """Whether those who report a queue may have it, and all who have it for sure report it or nothing at all."""
+    """Return True if all reporters of a queue may own it, and all certain owners report it or report nothing at all."""
     ids, always, perhaps = (
         {unit.client_ids[slot] for slot in one} for one in (slots, unit.always[queue], unit.perhaps[queue])
     )

@@ -1,11 +1,11 @@
 """The one evaluator: units × scenarios → owners, balance and movement of every unit in every state.
 
 A state is the fleet before any change, or after one scenario. Everything that asks "what if" reads an `Evaluation`: the
-figures of `plan_batch`, owners by name, plans of snapshots, comparisons. Its principles, the weightiest first:
+figures of `plan_batch`, owners by name, plans of snapshots, comparisons. Its principles, the most important first:
 
 1. The answer for a unit is that of the unit alone. A bad row disturbs no other; what is bad is found before it is worked on.
-2. Each distinct unit is assigned once in each state. Units that must come to the same (`EquivalenceClasses`) are worked out as
-   one; a unit that a scenario leaves as it was keeps its outcome from before. So a state is a few layers, each an
+2. Each distinct unit is assigned once in each state. Units that must give equal results (`EquivalenceClasses`) are
+   evaluated as one; a unit that a scenario leaves as it was keeps its outcome from before. So a state is a few layers, each an
    `Outcome` and the places of units in it, and owners of a unit are found by a gather.
 3. Names cost what is read. The fleet after a scenario is made whole only where somebody reads names (`EvaluatedUnits.fleet`).
 
@@ -40,27 +40,14 @@ Named = tuple[Fleet, Rules]
 
 
 class Outcome(NamedTuple):
-    """Units that were worked out together, no two of which must come to the same.
+    """Units that were evaluated together, no two of which must give equal results."""
 
-    Attributes
-    ----------
-    figures : dict of str to ndarray
-        The numbers of `rmqalloc.evaluation.PLAN_SCHEMA`, one per unit; ``cross_room`` only where rooms are known.
-    rules : Rules
-        Their strategies.
-    owners : ndarray of int32
-        Of all their sorted queues, as positions in the sorted client lists.
-    offsets : ndarray of int64
-        Where the owners of each unit begin and end.
-    bad : dict of int to Reason
-        Units that could not be assigned; their figures mean nothing.
-    """
-
+    # The numbers of `rmqalloc.evaluation.PLAN_SCHEMA`, one per unit; ``cross_room`` only where rooms are known.
     figures: Columns
-    rules: Rules
-    owners: Owners
-    offsets: Offsets
-    bad: Bad
+    rules: Rules  # their strategies
+    owners: Owners  # of all their sorted queues, as positions in the sorted client lists
+    offsets: Offsets  # where the owners of each unit begin and end
+    bad: Bad  # units that could not be assigned; their figures mean nothing
 
 
 class Layer(NamedTuple):
@@ -82,21 +69,13 @@ class Layer(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedUnits:
-    """Some units in one state.
+    """Some units in one state."""
 
-    Attributes
-    ----------
-    rows : ndarray of int64
-        Their rows.
-    layers : sequence of Layer
-        Their outcomes; where several have a unit the last one counts. None of units that cannot be assigned before any change.
-    bad : dict of int to Reason
-        Units that could not be assigned.
-    """
-
-    rows: Positions
+    rows: Positions  # their rows
+    # Their outcomes; where several have a unit the last one counts. None of units that cannot be assigned before any
+    # change.
     layers: Sequence[Layer]
-    bad: Bad
+    bad: Bad  # units that could not be assigned
     _make: Callable[[], Named]
 
     @lazy_property
@@ -136,30 +115,17 @@ class EvaluatedUnits:
 
 @dataclass(frozen=True)
 class ScenarioState:
-    """All units in one state: before any change, or after a scenario.
+    """All units in one state: before any change, or after a scenario."""
 
-    Attributes
-    ----------
-    parts : tuple of EvaluatedUnits
-        At least one of units that can be assigned before any change; the parts are the same units in every state.
-    """
-
+    # At least one of units that can be assigned before any change; the parts are the same units in every state
     parts: tuple[EvaluatedUnits, ...]
 
 
 class Evaluation(NamedTuple):
-    """Units in every state.
+    """Units in every state."""
 
-    Attributes
-    ----------
-    states : list of ScenarioState
-        That before any change, and one for every scenario.
-    spoiled : dict of int to Reason
-        Rows that are in no state: no scenario can cure them.
-    """
-
-    states: list[ScenarioState]
-    spoiled: Bad
+    states: list[ScenarioState]  # that before any change, and one for every scenario
+    spoiled: Bad  # rows that are in no state: no scenario can cure them
 
 
 def evaluate(
@@ -212,12 +178,12 @@ class _Evaluator:
         self._last: tuple[Positions, Fleet] | None = None
 
     def before(self) -> EvaluatedUnits:
-        """The units before any change."""
+        """Return the units before any change."""
         named = self._fleet, self._rules
         return EvaluatedUnits(self._rows, (self._current,), {}, lambda: named)
 
     def after(self, scenario: Scenario) -> EvaluatedUnits:
-        """What a scenario makes of them."""
+        """Return the units after a scenario."""
         chosen = np.flatnonzero(concerned(scenario, self._fleet))
         alike = self._classes.stay(scenario)
         units, class_of = self._classes.among(chosen) if alike else (chosen, np.arange(chosen.size))
@@ -240,7 +206,7 @@ class _Evaluator:
         return EvaluatedUnits(self._rows, layers, layer.bad, make)
 
     def _outcome(self, units: Positions, fleet: Fleet, made: Changed) -> Outcome:
-        """The outcome of some units, each on its own; ``fleet`` is them before any change."""
+        """Return the outcome of some units, each on its own; ``fleet`` holds them before any change."""
         owners, bad = self._assigner.owners(made.fleet, made.rules)
         figures = {}
         if self._with_figures:
@@ -248,7 +214,7 @@ class _Evaluator:
         return Outcome(figures, made.rules, owners, made.fleet.queue_offsets, bad)
 
     def _part(self, units: Positions) -> Fleet:
-        """Some units alone; the last ones are kept, for many scenarios concern one of each class."""
+        """Return some units alone; the last result is kept, as many scenarios concern one unit of each class."""
         if units.size == self._fleet.n_units:
             return self._fleet
         if self._last is None or self._last[0] is not units:
@@ -256,7 +222,7 @@ class _Evaluator:
         return self._last[1]
 
     def _owners_of(self, units: Positions) -> Owners:
-        """Owners of the queues of some units before any change."""
+        """Return the owners of the queues of some units before any change."""
         if units.size == self._firsts.size and np.array_equal(units, self._firsts):
             return self._owners
         starts = offsets_of(self._fleet.n_queues[self._firsts])[self._class_of[units]]
@@ -267,7 +233,7 @@ class _Evaluator:
 def _cured(
     units: ReadUnits, unassigned: Bad, scenarios: Sequence[Scenario], with_figures: bool
 ) -> list[EvaluatedUnits]:
-    """Units that cannot be assigned before any change, in every state; queues that get an owner have moved, as from nobody."""
+    """Evaluate units that cannot be assigned before any change; a queue that gets an owner has moved, as from nobody."""
     fleet, rules, everyone = units.fleet, units.rules, np.arange(units.rows.size)
     nobody = np.full(int(fleet.queue_offsets[-1]), -1, np.int32)
     bad = {unit: unassigned[row] for unit, row in enumerate(units.rows.tolist())}
@@ -287,7 +253,7 @@ def _cured(
 def _names_after(
     scenario: Scenario, fleet: Fleet, rules: Rules, chosen: Positions, kept: Changed | None
 ) -> Callable[[], Named]:
-    """What makes the whole fleet after a scenario that concerns the chosen units; ``kept`` is these units after it."""
+    """Return a function that builds the whole fleet after a scenario, which concerns the chosen units, ``kept``, alone."""
 
     def make() -> Named:
         if kept is None:
@@ -302,13 +268,13 @@ def _names_after(
 
 
 def _some_changed(before: Fleet, made: Changed, units: Positions) -> Changed:
-    """Some of the units of a fleet that was changed."""
+    """Return some units of a fleet that was changed."""
     renamed = made.renamed[ranges(before.client_offsets[units], before.n_clients[units])]
     return Changed(subfleet(made.fleet, units), renamed, made.rules.select(units), made.units[units])
 
 
 def _figures(before: Fleet, owners_before: Owners, after: Fleet, owners_after: Owners, renamed: Index) -> Columns:
-    """All figures of one allocation, and of what it changes of another."""
+    """Return all figures of one allocation, and of how it differs from another."""
     figures = balance(after, owners_after)._asdict()
     figures |= movement_of(before, owners_before, after, owners_after, renamed)._asdict()
     if after.client_lists.slot_room is not None and after.queue_lists.route_room is not None:

@@ -1,4 +1,4 @@
-"""Owners by name: every queue with its client before and after scenarios, and what every client and host carries in all."""
+"""Name the owner of every queue before and after scenarios, and sum the load of every client and host."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ LOAD_SCHEMA = pa.schema(
 
 
 def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
-    """The owner of every queue by name, before any change and after every scenario.
+    """Return the owner of every queue by name, before any change and after every scenario.
 
     Parameters
     ----------
     batch : pyarrow.RecordBatch
         As `rmqalloc.evaluation.plan_batch`; the names never leave it, so nothing has to be joined.
     spec : PlanSpec
-        What to plan; its output is not looked at.
+        What to plan; its output is ignored.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def expand_stream(
     max_queues: int = MAX_QUEUES_PER_BATCH,
     carry: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """`expand_owners` of a stream of batches, in pieces of at most so many queues in all scenarios together.
+    """Yield `expand_owners` of a stream of batches, in pieces of at most ``max_queues`` queues in all scenarios together.
 
     The columns to carry are put behind those of `OWNED_SCHEMA`, see `rmqalloc.evaluation.plan_batch`.
     """
@@ -97,14 +97,14 @@ def expand_stream(
 
 
 def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
-    """Queues of every client over all topics and groups of a batch, before any change and after every scenario.
+    """Count the queues of every client over all topics and groups of a batch, before any change and after every scenario.
 
     Parameters
     ----------
     batch : pyarrow.RecordBatch
         As `rmqalloc.evaluation.plan_batch`; bad rows count nothing.
     spec : PlanSpec
-        What to plan; its output is not looked at.
+        What to plan; its output is ignored.
 
     Returns
     -------
@@ -123,7 +123,7 @@ def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
 def load_stream(
     batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int = MAX_QUEUES_PER_BATCH
 ) -> Iterator[pa.RecordBatch]:
-    """`client_load` of a stream of batches, in pieces of at most so many queues."""
+    """Yield `client_load` of a stream of batches, in pieces of at most ``max_queues`` queues."""
     for piece, too_large in pieces(batches, spec, max_queues, with_owners=False):
         yield _loaded(piece, spec, too_large)
 
@@ -167,7 +167,7 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
 def _expanded(
     batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]
 ) -> tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]:
-    """Owners by name, and for each the batch and its row of that."""
+    """Return the owners by name, the batch, and the row of the batch of each owner."""
     states, spoiled = _evaluated(batch, spec, too_large)
     n = len(states)
     parts = [(number, part) for number, state in enumerate(states) for part in state.parts]
@@ -186,12 +186,12 @@ def _expanded(
 
 
 def _evaluated(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> Evaluation:
-    """Names and owners, without figures."""
+    """Evaluate names and owners, without figures."""
     return evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios, with_names=True, with_figures=False)
 
 
 def _owned(part: EvaluatedUnits, number: int, n_states: int) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
-    """Queues of one state by name, each with its row and the number of the state as one number."""
+    """Return the queues of one state by name, each with a key of its row and the number of the state."""
     fleet, good = part.fleet, part.good
     lists, n_queues = fleet.queue_lists, fleet.n_queues[good]
     places = ranges(fleet.queue_starts[good], n_queues)
@@ -208,7 +208,7 @@ def _owned(part: EvaluatedUnits, number: int, n_states: int) -> tuple[NDArray[np
 
 
 def _nothing(wrong: dict[int, Reason]) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
-    """Rows of what is bad, in the same form."""
+    """Return the bad rows in the form of `_owned`."""
     schema = {name: OWNED_SCHEMA.field(name).type for name in OWNED_SCHEMA.names[3:]}
     columns = {name: pa.nulls(len(wrong), kind) for name, kind in schema.items()}
     columns["err_code"] = pa.array([int(reason.code) for reason in wrong.values()], pa.int32())
@@ -225,7 +225,7 @@ def _loaded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) ->
 
 
 def _load(part: EvaluatedUnits, scenario: str) -> list[pa.Array]:
-    """Columns of `LOAD_SCHEMA` for one part."""
+    """Return the columns of `LOAD_SCHEMA` for one part."""
     fleet = part.fleet
     codes, names = distinct_strings(fleet.client_lists.client_ids)
     is_good = np.ones(part.rows.size, bool)

@@ -1,4 +1,4 @@
-"""The table of a plan: outcomes of units and scenarios put in their rows, and the best row of every unit chosen."""
+"""The table of a plan: put the outcomes of units and scenarios in their rows, and choose the best row of every unit."""
 
 from __future__ import annotations
 
@@ -14,19 +14,6 @@ from rmqalloc.evaluation.evaluate import Evaluation, Outcome
 from rmqalloc.evaluation.rows import Bad, ErrCode, Reason
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import offsets_of, ranges
-
-COUNTS = (
-    "n_queues",
-    "n_clients",
-    "idle",
-    "unowned",
-    "min_load",
-    "max_load",
-    "moved",
-    "least_moves",
-    "clients_affected",
-)
-"""Figures of every row, int32."""
 
 PLAN_SCHEMA = pa.schema(
     [
@@ -52,6 +39,9 @@ PLAN_SCHEMA = pa.schema(
 )
 """Columns of a plan; see `rmqalloc.evaluation.plan_batch`."""
 
+_FIGURES = PLAN_SCHEMA.names[4:-2]
+"""Figures of every row, as `Outcome.figures` holds them; ``mean_load`` follows from others."""
+
 OWNERS_FIELD = pa.field("owners", pa.list_(pa.int32()))
 """The column that the output "owners" has behind those."""
 
@@ -69,22 +59,22 @@ CRITERIA = (
 """Columns that a best scenario can have least of."""
 
 BEST_BY = ("unowned", "idle", "skew", "moved")
-"""What is weighed unless somebody says otherwise: first nothing shall lie idle, then loads be even, then little move."""
+"""The default order of goals: first nothing is unowned or idle, then loads are even, then few queues move."""
 
 Places = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
 def figures_schema(output: str) -> pa.Schema:
-    """Columns of a plan with that output."""
+    """Return the columns of a plan with that output."""
     return PLAN_SCHEMA.append(OWNERS_FIELD) if output == "owners" else PLAN_SCHEMA
 
 
 class FiguresTable:
     """Rows of a plan, from an evaluation.
 
-    Figures are kept once for all units and scenarios that share them; what a unit has in a scenario is a place there. Bad rows
-    without figures have the places behind.
+    Figures are kept once for all units and scenarios that share them: a unit in a scenario is a place among these figures. Bad
+    rows without figures have the places at the end.
     """
 
     def __init__(self, evaluation: Evaluation, n_units: int, scenarios: Sequence[str]) -> None:
@@ -105,7 +95,7 @@ class FiguresTable:
         self._put_bad(self._at, [*evaluation.spoiled], evaluation.spoiled.values())
 
     def _start(self, outcome: Outcome) -> int:
-        """Where the figures of an outcome begin; those of one that is new come behind all others."""
+        """Return where the figures of an outcome begin; those of a new one are added at the end."""
         if id(outcome) not in self._starts:
             self._starts[id(outcome)] = self._n_places
             self._bad.update({self._n_places + place: reason for place, reason in outcome.bad.items()})
@@ -114,13 +104,13 @@ class FiguresTable:
         return self._starts[id(outcome)]
 
     def _put_bad(self, at: Places, rows: Any, reasons: Collection[Reason]) -> None:
-        """Give bad units, by their rows, their reasons."""
+        """Give bad units, by their rows, places with their reasons."""
         at[..., rows] = self._n_places + np.arange(len(reasons))
         self._bad.update(enumerate(reasons, start=self._n_places))
         self._n_places += len(reasons)
 
     def batch(self, units: pa.RecordBatch, output: str, best_by: Sequence[str]) -> pa.RecordBatch:
-        """The rows, unit by unit, in the order of the batch."""
+        """Return the rows, unit by unit, in the order of the batch."""
         n_scenarios, n_units = self._at.shape
         codes = np.zeros(self._n_places, np.int32)
         codes[list(self._bad)] = [reason.code for reason in self._bad.values()]
@@ -130,13 +120,14 @@ class FiguresTable:
             scenario, unit = np.tile(np.arange(n_scenarios), n_units), np.repeat(np.arange(n_units), n_scenarios)
         at = self._at[scenario, unit]
         bad = codes[at] != ErrCode.GOOD if self._bad else None
-        columns = {name: pa.array(np.take(self._figure(name), at), mask=bad) for name in (*COUNTS, "mean_load", "skew")}
+        known = filter(self._is_known, _FIGURES)
+        columns = {name: pa.array(np.take(self._figure(name), at), mask=bad) for name in known}
+        columns.setdefault("cross_room", pa.nulls(at.size, pa.int32()))
         for name in ("consumer_group", "topic"):
             text = utf8(units.column(name).cast(pa.string()))
             columns[name] = text if unit.size == n_units else text.take(pa.array(unit))
         columns["scenario"] = words_column(self._scenarios, scenario, bad if output == "best" else None)
         columns["strategy"] = self._strategies(at, bad)
-        columns["cross_room"] = self._cross_room(at, bad)
         columns["err_code"], columns["err_msg"] = pa.array(codes[at]), self._messages(at, bad)
         if output == "owners":
             columns["owners"] = self._owners(at, bad)
@@ -144,17 +135,19 @@ class FiguresTable:
         return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
     def _figure(self, name: str) -> NDArray[Any]:
-        """A figure at all places; the bad ones at the end have 0."""
+        """Return a figure at all places; where no machine rooms are known nothing crosses them."""
         if name == "mean_load":
             return mean_load(self._figure("n_queues"), self._figure("n_clients"))
-        parts = [outcome.figures[name] for outcome in self._outcomes]
-        kind = np.float64 if name == "skew" else np.int32
-        behind = self._n_places - sum(map(len, parts))
-        return np.concatenate([*parts, np.zeros(behind, kind)])
+        parts = [outcome.figures[name] for outcome in self._outcomes] if self._is_known(name) else []
+        return self._laid(parts, np.float64 if name == "skew" else np.int32)
+
+    def _laid(self, parts: Sequence[NDArray[Any]], kind: type) -> NDArray[Any]:
+        """Lay values of the outcomes end to end; the bad places behind have 0."""
+        return np.concatenate([*parts, np.zeros(self._n_places - sum(map(len, parts)), kind)])
 
     def _best(self, best_by: Sequence[str], codes: NDArray[np.int32]) -> Places:
-        """Scenario of every unit that comes first by the criteria; the one there is if there are none to try."""
-        keys = [np.where(codes == ErrCode.GOOD, self._key(name), np.inf) for name in best_by]
+        """Return the number of every unit's best scenario by the criteria; "current" if there are no scenarios."""
+        keys = [np.where(codes == ErrCode.GOOD, self._figure(name), np.inf) for name in best_by]
         if self._n_places <= self._at.shape[1]:
             keys = [_ranks(keys)]
         first = min(1, len(self._scenarios) - 1)
@@ -171,33 +164,21 @@ class FiguresTable:
                 np.copyto(other, own, where=better)
         return best
 
-    def _key(self, name: str) -> NDArray[Any]:
-        """A figure to be least; where no machine rooms are known nothing crosses them."""
-        if name == "cross_room" and not self._rooms_known:
-            return np.zeros(self._n_places)
-        return self._figure(name)
-
-    @property
-    def _rooms_known(self) -> bool:
-        return any("cross_room" in outcome.figures for outcome in self._outcomes)
-
-    def _cross_room(self, at: Places, bad: Mask | None) -> pa.Array:
-        if not self._rooms_known:
-            return pa.nulls(at.size, pa.int32())
-        return pa.array(np.take(self._figure("cross_room"), at), mask=bad)
+    def _is_known(self, name: str) -> bool:
+        """Return False for ``cross_room`` where no machine rooms are known."""
+        return name != "cross_room" or any(name in outcome.figures for outcome in self._outcomes)
 
     def _strategies(self, at: Places, bad: Mask | None) -> pa.Array:
-        """Names of the strategies."""
+        """Return the names of the strategies."""
         names = [s.get_name() for outcome in self._outcomes for s in outcome.rules.table]
         code, codes = 0, []
         for outcome in self._outcomes:
             codes.append(outcome.rules.of_unit + code)
             code += len(outcome.rules.table)
-        behind = self._n_places - sum(map(len, codes))
-        return words_column(names, np.concatenate([*codes, np.zeros(behind, np.int32)])[at], bad)
+        return words_column(names, self._laid(codes, np.int32)[at], bad)
 
     def _messages(self, at: Places, bad: Mask | None) -> pa.Array:
-        """What is wrong, null where nothing is."""
+        """Return what is wrong with each row, null where nothing is."""
         if bad is None:
             return pa.nulls(at.size, pa.string())
         number = np.zeros(self._n_places, np.int64)
@@ -205,21 +186,21 @@ class FiguresTable:
         return words_column([reason.text for reason in self._bad.values()], number[at], ~bad)
 
     def _owners(self, at: Places, bad: Mask | None) -> pa.Array:
-        """Owners as lists."""
+        """Return the owners as lists."""
         starts, begin = [], 0
         for outcome in self._outcomes:
             starts.append(outcome.offsets[:-1] + begin)
             begin += int(outcome.offsets[-1])
-        behind = self._n_places - sum(map(len, starts))
-        lengths = self._figure("n_queues")[at] if bad is None else np.where(bad, 0, self._figure("n_queues")[at])
-        places = ranges(np.concatenate([*starts, np.zeros(behind, np.int64)])[at], lengths)
+        lengths = self._figure("n_queues")[at]
+        lengths = lengths if bad is None else np.where(bad, 0, lengths)
+        places = ranges(self._laid(starts, np.int64)[at], lengths)
         values = np.concatenate([np.zeros(0, np.int32), *(outcome.owners for outcome in self._outcomes)])[places]
         offsets = pa.array(offsets_of(lengths).astype(np.int32))
         return pa.ListArray.from_arrays(offsets, pa.array(values), mask=None if bad is None else pa.array(bad))
 
 
 def _ranks(keys: list[NDArray[Any]]) -> Places:
-    """Places by several keys, the weightiest first; equal ones have one rank."""
+    """Rank places by several keys, the most important first; equal ones have one rank."""
     order = np.lexsort(keys[::-1])
     steps = np.logical_or.reduce([key[order[1:]] != key[order[:-1]] for key in keys])
     ranks = np.empty(order.size, np.int64)
@@ -228,6 +209,6 @@ def _ranks(keys: list[NDArray[Any]]) -> Places:
 
 
 def words_column(words: Sequence[str], number: NDArray[Any], null: Mask | None = None) -> pa.Array:
-    """A few words as a column of many."""
+    """Return a column that picks words by their numbers."""
     codes = pa.array(number.astype(np.int32), mask=null)
     return pa.DictionaryArray.from_arrays(codes, pa.array(words, pa.string())).dictionary_decode()

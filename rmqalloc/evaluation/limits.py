@@ -1,4 +1,4 @@
-"""How much work the rows of a batch are, before any of them has been looked at: a damaged one may claim anything."""
+"""Bound the work of the rows of a batch before any row is read: a damaged one may claim anything."""
 
 from __future__ import annotations
 
@@ -31,26 +31,19 @@ _IN_A_COLUMN = f"at most {MAX_OWNERS} owners fit in a column"
 
 
 class Sizes(NamedTuple):
-    """Bounds of every row.
+    """Bounds of every row."""
 
-    Attributes
-    ----------
-    queues, clients : ndarray of int64
-        Most queues and clients of the row in any scenario.
-    all_queues : ndarray of int64
-        Most queues in all scenarios together.
-    """
-
+    # Most queues and clients of the row in any scenario
     queues: Counts
     clients: Counts
-    all_queues: Counts
+    all_queues: Counts  # most queues in all scenarios together
 
     def of_rows(self, start: int, stop: int) -> Sizes:
-        """Those of some rows."""
+        """Return the bounds of some rows."""
         return Sizes(self.queues[start:stop], self.clients[start:stop], self.all_queues[start:stop])
 
     def too_large(self, max_queues: int, with_owners: bool = False) -> dict[int, str]:
-        """Rows that would take too much memory, or more owners than a column of lists can hold, and what to say of them."""
+        """Return the reasons of rows that would take too much memory, or more owners than a column of lists can hold."""
         texts: dict[int, str] = {}
         for what, counts, most in (("queues", self.queues, max_queues), ("clients", self.clients, MAX_OF_ROW)):
             for row in np.flatnonzero(counts > most).tolist():
@@ -93,7 +86,7 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(cls, batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Sizes:
-        """Bounds of the rows of a batch; where a column is missing or of the wrong type the row counts nothing.
+        """Return the bounds of the rows of a batch; a column that is missing or of the wrong type counts as 0.
 
         It is the first to look at a batch, so it refuses one whose buffers do not hold what its offsets say.
         """
@@ -110,7 +103,7 @@ class Sizes(NamedTuple):
 
 
 def _grown(scenario: Scenario, queues: Counts, brokers: Counts, clients: Counts) -> tuple[Counts, Counts]:
-    """At most so many queues and clients does a scenario make of so many."""
+    """Return the most queues and clients that rows can have after a scenario."""
     for change in scenario.changes:
         match change:
             case SetQueues(read_queue_nums=n):
@@ -125,7 +118,7 @@ def _grown(scenario: Scenario, queues: Counts, brokers: Counts, clients: Counts)
 
 
 def _queues(batch: pa.RecordBatch) -> tuple[Counts, Counts]:
-    """Queues and brokers of every row."""
+    """Return the numbers of queues and of brokers of every row."""
     if "queues" in batch.schema.names or "brokers" not in batch.schema.names:
         entries = _lengths(batch, "queues")
         return entries, entries
@@ -140,7 +133,7 @@ def _queues(batch: pa.RecordBatch) -> tuple[Counts, Counts]:
 
 
 def _numbers(column: pa.Array) -> pa.Array | None:
-    """The numbers of read queues of all brokers, None if there are no such."""
+    """Return each broker's read-queue count, or None if the column is missing."""
     if not _is_lists(column.type):
         return None
     kind: Any = column.type.value_type
@@ -151,7 +144,7 @@ def _numbers(column: pa.Array) -> pa.Array | None:
 
 
 def _lengths(batch: pa.RecordBatch, name: str) -> Counts:
-    """Length of every list of a column, 0 for a null."""
+    """Return the length of every list of a column, 0 for a null."""
     column = batch.column(name) if name in batch.schema.names else None
     if column is None or not _is_lists(column.type):
         return np.zeros(batch.num_rows, np.int64)
@@ -159,7 +152,7 @@ def _lengths(batch: pa.RecordBatch, name: str) -> Counts:
 
 
 def _is_lists(kind: pa.DataType) -> bool:
-    """Whether a column holds lists in any of Arrow's forms."""
+    """Return True if a column holds lists in any of Arrow's forms."""
     forms = (
         pa.types.is_list,
         pa.types.is_large_list,

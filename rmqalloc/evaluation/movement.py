@@ -37,8 +37,8 @@ class Movement(NamedTuple):
         The least that ``moved`` could be for any allocation of the queues after to the clients after that owns every queue
         and whose loads differ by one at most. Without clients after: the queues of both sides that had an owner.
     clients_affected : int32
-        Clients of either side that lose or gain a queue: those with different queues after than before, be it that the queue
-        moved, that one side does not have it, or that one side does not have the client.
+        Clients of either side that lose or gain a queue: those with different queues after than before, whether the queue
+        moved, one side does not have it, or one side does not have the client.
     """
 
     moved: NDArray[np.int32]
@@ -77,7 +77,7 @@ def movement_of(
     owners_after: NDArray[np.int32],
     renamed: NDArray[np.int32],
 ) -> Movement:
-    """`movement` where it is known which client is which; nothing is checked."""
+    """Compute `movement` without checks, given where each client before is after."""
     if not before.is_regular:
         owners_before = _renumbered(before, owners_before, before.client_lists.first)
     n_clients_after = after.n_clients
@@ -105,7 +105,7 @@ def movement_of(
 
 
 def renamed_clients(before: Fleet, after: Fleet) -> NDArray[np.int32]:
-    """Where every client before is after."""
+    """Return the position after of every client before, -1 if it is gone."""
     one, other = before.client_lists, after.client_lists
     places = list_positions(before.client_offsets)
     if one is not other or not np.array_equal(before.unit_client_list, after.unit_client_list):
@@ -136,7 +136,7 @@ class _Side(NamedTuple):
 
 
 def _aligned(before: _Side, after: _Side) -> tuple[Offsets, Index, Index]:
-    """Both sides' numbers, one entry for each key that a unit has on either side, and the offsets of units among them."""
+    """Return the offsets of units and both sides' numbers, one entry for each key that a unit has on either side."""
     offsets = np.empty(before.offsets.size, np.int64)
     had, has = np.empty((2, before.numbers.size + after.numbers.size), np.int32)
     sides = [
@@ -148,7 +148,7 @@ def _aligned(before: _Side, after: _Side) -> tuple[Offsets, Index, Index]:
 
 
 def _same_queues(before: Fleet, after: Fleet) -> bool:
-    """Whether the units have the same lists of queues, stored alike; equal lists stored otherwise are not looked for."""
+    """Return True if the units have the same queue lists in the same storage; equal lists stored otherwise give False."""
     if not np.array_equal(before.unit_queue_list, after.unit_queue_list):
         return False
     if not (_same_text(before.topics, after.topics) and _same_text(before.brokers, after.brokers)):
@@ -166,7 +166,7 @@ def _same_text(one: Strings, other: Strings) -> bool:
 
 
 def _queue_keys(before: Fleet, after: Fleet) -> tuple[Keys, Keys]:
-    """A number for every queue of either fleet's lists, equal for equal queues."""
+    """Number every queue of either fleet's lists; equal queues have equal numbers."""
     topics, brokers = _row_codes(before.topics, after.topics), _row_codes(before.brokers, after.brokers)
     n_topics, n_brokers = (1 + max(int(codes.max(initial=-1)) for codes in both) for both in (topics, brokers))
     lists = [fleet.queue_lists for fleet in (before, after)]
@@ -185,7 +185,7 @@ def _queue_keys(before: Fleet, after: Fleet) -> tuple[Keys, Keys]:
 
 
 def _row_codes(one: Strings, other: Strings) -> tuple[Index, Index]:
-    """`_codes` of two tables, neither of which names anything twice; one may be the other with more behind."""
+    """Return `_codes` of two tables of distinct names, of which one may begin with the other."""
     n = min(len(one), len(other))
     if one is other or _same_text(*(Strings.of_bytes(table.values, table.offsets[: n + 1]) for table in (one, other))):
         return np.arange(len(one), dtype=np.int32), np.arange(len(other), dtype=np.int32)
@@ -193,7 +193,7 @@ def _row_codes(one: Strings, other: Strings) -> tuple[Index, Index]:
 
 
 def _codes(one: Strings, other: Strings) -> tuple[Index, Index]:
-    """A number for every text of two columns, equal for equal texts."""
+    """Number every text of two columns; equal texts have equal numbers."""
     if one is other:
         codes = distinct_strings(one)[0]
         return codes, codes
@@ -202,7 +202,7 @@ def _codes(one: Strings, other: Strings) -> tuple[Index, Index]:
 
 
 def _distinct_places(lists: ClientLists) -> tuple[Index, Index]:
-    """Place of every slot's id among the distinct ids of its list, and the number of these in every list."""
+    """Return the position of every slot's id among the distinct ids of its list, and the number of these in every list."""
     is_first = lists.first == list_positions(lists.offsets)
     seen = np.append(0, np.cumsum(is_first))
     starts = np.repeat(lists.offsets[:-1], np.diff(lists.offsets))
@@ -211,7 +211,7 @@ def _distinct_places(lists: ClientLists) -> tuple[Index, Index]:
 
 
 def _renumbered(fleet: Fleet, owners: Index, of_slot: Index) -> Index:
-    """Owners by another number of every slot of the client lists."""
+    """Return owners by another number of every slot of the client lists."""
     owners = owners.copy()
     split.rename(fleet.queue_offsets, fleet.slot_starts, of_slot, owners)
     return owners

@@ -1,4 +1,4 @@
-"""Parquet in, Parquet out, on the threads of one machine: `rmqalloc.evaluation.batch_planning` without a cluster."""
+"""Plan Parquet files on the threads of one machine: `rmqalloc.evaluation.batch_planning` without a cluster."""
 
 import os
 from collections import Counter
@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,6 +22,9 @@ from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.snapshot.directory import replaced_result
 from rmqalloc.text import without_secrets
+
+Progress = Callable[[int, int], None]
+Made = TypeVar("Made")
 
 INPUT_COLUMNS = (
     "consumer_group", "topic", "brokers", "queues", "client_ids", "broker_rooms", "client_rooms", "strategy", "virtual_nodes",
@@ -41,7 +45,7 @@ def plan_files(
     target: str | os.PathLike[str],
     spec: PlanSpec,
     threads: int | None = None,
-    on_progress: Callable[[int, int], None] | None = None,
+    on_progress: Progress | None = None,
 ) -> ByScenario:
     """Plan every unit of a Parquet file or directory.
 
@@ -77,27 +81,44 @@ def plan_files(
         If a column is missing or of the wrong type, or a scenario needs one that is not there.
     """
     pieces = _pieces(source, threads := threads or processors())
-    totals: ByScenario = {}
-    with replaced_result(target, PLAN_KIND) as new, ThreadPoolExecutor(threads) as pool:
-        paths = (new / f"part-{number:05d}.parquet" for number in range(len(pieces)))
+    with replaced_result(target, PLAN_KIND) as new:
         halted: list[bool] = []
-        futures = [
-            pool.submit(_plan_piece, piece, path, spec, halted) for piece, path in zip(pieces, paths, strict=True)
-        ]
+
+        def plan(number: int) -> ByScenario:
+            return _plan_piece(pieces[number], new / f"part-{number:05d}.parquet", spec, halted)
+
+        return reduce(added, run_on_threads(plan, range(len(pieces)), threads, on_progress, halted), {})
+
+
+def run_on_threads(
+    work: Callable[[int], Made],
+    numbers: Iterable[int],
+    threads: int,
+    on_progress: Progress | None = None,
+    halted: list[bool] | None = None,
+) -> list[Made]:
+    """Call a function with each number on threads; return the answers in the order in which they come.
+
+    After an error no further call begins, and ``halted`` gets an entry by which running calls can end early.
+    """
+    with ThreadPoolExecutor(threads) as pool:
+        futures = [pool.submit(work, number) for number in numbers]
+        made = []
         try:
-            for done, future in enumerate(as_completed(futures), start=1):
-                totals = added(totals, future.result())
+            for future in as_completed(futures):
+                made.append(future.result())
                 if on_progress is not None:
-                    on_progress(done, len(futures))
+                    on_progress(len(made), len(futures))
         except BaseException:
-            halted.append(True)  # the others end with the batch that they are at, not with their file
+            if halted is not None:
+                halted.append(True)
             pool.shutdown(wait=True, cancel_futures=True)
             raise
-    return totals
+    return made
 
 
 def read_columns(names: Sequence[str]) -> list[str]:
-    """Those of a table's columns that are read, in the order of `INPUT_COLUMNS`.
+    """Return those of a table's columns that are read, in the order of `INPUT_COLUMNS`.
 
     Examples
     --------
@@ -122,10 +143,10 @@ def read_columns(names: Sequence[str]) -> list[str]:
 
 
 def plan_writer(where: str | os.PathLike[str] | IO[bytes], spec: PlanSpec) -> pq.ParquetWriter:
-    """A writer of a plan as Parquet, with what costs time and serves no reader left out.
+    """Return a Parquet writer of a plan that leaves out what costs time and serves no reader.
 
-    A file has statistics of all columns but the owners, by which nobody looks rows up. Where a unit has one row, hardly any
-    group is there twice, and their names get no dictionary.
+    A file has statistics of all columns but the owners, which no reader filters by. Where a unit has one row, hardly any group
+    occurs twice, so group names get no dictionary.
     """
     named_once = spec.output == "best" or not spec.scenarios
     columns = [name for name in spec.schema.names if name != "owners"]
@@ -141,7 +162,7 @@ def plan_writer(where: str | os.PathLike[str] | IO[bytes], spec: PlanSpec) -> pq
 
 
 def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
-    """Strategies of the rows of a Parquet file or directory, the most frequent first."""
+    """Return the strategies of the rows of a Parquet file or directory, the most frequent first."""
     counts: Counter[str] = Counter()
     for file in _dataset(source).get_fragments():
         if "strategy" not in _schema(file).names:
@@ -155,12 +176,12 @@ def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
 
 
 def processors() -> int:
-    """Processors this process may use."""
+    """Return how many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
-    """The file system of a path or a URI, and the path there."""
+    """Return the file system of a path or a URI, and the path there."""
     text = os.fspath(where)
     if "://" not in text:
         return pafs.LocalFileSystem(), os.path.abspath(text)
@@ -172,7 +193,7 @@ def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
 
 
 def refuse_table(source: str, names: Iterable[str]) -> None:
-    """Raise ArgumentError if files by their names below a source are those of a table, which may hold rows that it has no more.
+    """Raise ArgumentError if the file names below a source are those of a table: its files may hold rows that it has no more.
 
     Examples
     --------
@@ -192,7 +213,7 @@ def refuse_table(source: str, names: Iterable[str]) -> None:
 
 
 def _dataset(source: str | os.PathLike[str]) -> ds.Dataset:
-    """A Parquet file or a directory of them, on a disk or wherever pyarrow finds a URI."""
+    """Open a Parquet file or a directory of them, on a disk or wherever pyarrow finds a URI."""
     system, path = opened(source)
     shown = without_secrets(os.fspath(source))
     with _names_file(shown, "listed"):
@@ -208,7 +229,7 @@ def _dataset(source: str | os.PathLike[str]) -> ds.Dataset:
 
 @contextmanager
 def _names_file(shown: str, done: str = "read") -> Iterator[None]:
-    """Turn what pyarrow and the system raise into an error that names the file; an ArrowInvalid is a ValueError otherwise."""
+    """Turn errors of pyarrow and of the system into one that names the file."""
     try:
         yield
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
@@ -216,18 +237,17 @@ def _names_file(shown: str, done: str = "read") -> Iterator[None]:
 
 
 def _pieces(source: str | os.PathLike[str], threads: int) -> list[ds.Fragment]:
-    """Files to work on one by one, or their row groups where there are fewer files than threads."""
+    """Return the files, or their row groups where there are fewer files than threads."""
     files = list(_dataset(source).get_fragments())
     if not files:
         raise FileNotFoundError(f"{without_secrets(os.fspath(source))} holds no Parquet file")
     if len(files) >= threads:
         return files
-    return [group for file in files for group in _row_groups(file)]
-
-
-def _row_groups(file: ds.Fragment) -> list[ds.Fragment]:
-    with _names_file(file.path):
-        return list(file.split_by_row_group())
+    groups: list[ds.Fragment] = []
+    for file in files:
+        with _names_file(file.path):
+            groups += file.split_by_row_group()
+    return groups
 
 
 def _schema(piece: ds.Fragment) -> pa.Schema:
@@ -236,7 +256,7 @@ def _schema(piece: ds.Fragment) -> pa.Schema:
 
 
 def _plan_piece(piece: ds.Fragment, path: Path, spec: PlanSpec, halted: Sequence[bool] = ()) -> ByScenario:
-    """Plan the units of one file or row group into one file, unless all is halted before it is done."""
+    """Plan the units of one file or row group into one file; end early once ``halted`` has an entry."""
     totals: ByScenario = {name: Totals() for name in spec.names} if spec.output != "best" else {}
     columns = read_columns(_schema(piece).names)
     with plan_writer(path, spec) as writer:
@@ -249,6 +269,6 @@ def _plan_piece(piece: ds.Fragment, path: Path, spec: PlanSpec, halted: Sequence
 
 
 def _read(piece: ds.Fragment, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Batches of one file or row group; a damaged file is named."""
+    """Yield the batches of one file or row group; an error names the file."""
     with _names_file(piece.path):
         yield from piece.to_batches(columns=columns, batch_size=_ROWS_PER_BATCH, use_threads=False)

@@ -15,7 +15,7 @@ REASON = pa.schema([("scenario", pa.string()), ("err_code", pa.int32()), ("err_m
 
 
 def quarantine_schema(schema: pa.Schema) -> pa.Schema:
-    """Columns of the bad rows of a table: its own, and `REASON`, which takes the place of columns of those names.
+    """Return the columns of the bad rows of a table: its own, and `REASON`, which replaces columns of those names.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def plan_and_quarantine(
 
 
 def _bad_rows(batch: pa.RecordBatch, planned: pa.RecordBatch, first: int, spec: PlanSpec) -> pa.RecordBatch:
-    """Bad rows of a batch, out of a piece of its plan that begins with the plan's row ``first``."""
+    """Return the bad rows of a batch, from a piece of its plan that begins with the plan's row ``first``."""
     at = np.flatnonzero(planned.column("err_code"))
     row, state = np.divmod(first + at, 1 if spec.output == "best" else len(spec.names))
     once = (state == 0) | ~among(row, row[state == 0])
@@ -57,5 +57,5 @@ def _bad_rows(batch: pa.RecordBatch, planned: pa.RecordBatch, first: int, spec: 
 
 
 def _own(schema: pa.Schema) -> list[pa.Field]:
-    """Columns of a table that are not taken by ours."""
+    """Return the columns of a table that are not named like one of `REASON`."""
     return [field for field in schema if field.name not in REASON.names]

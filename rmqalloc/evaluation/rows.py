@@ -79,24 +79,14 @@ Bad = dict[int, Reason]
 
 @dataclass(frozen=True, eq=False)
 class ReadUnits:
-    """Good units of a batch.
+    """Good units of a batch."""
 
-    Attributes
-    ----------
-    fleet : Fleet
-        In Java's order.
-    rules : Rules
-        Their strategies.
-    rows : ndarray of int64, shape (fleet.n_units,)
-        Their rows in the batch.
-    """
-
-    fleet: Fleet
-    rules: Rules
-    rows: NDArray[np.int64]
+    fleet: Fleet  # in Java's order
+    rules: Rules  # their strategies
+    rows: NDArray[np.int64]  # shape (fleet.n_units,): their rows in the batch.
 
     def without(self, units: list[int]) -> ReadUnits:
-        """All but some of them."""
+        """Return all but some of the units."""
         rest = np.delete(np.arange(self.rows.size), units)
         return ReadUnits(subfleet(self.fleet, rest), self.rules.select(rest), self.rows[rest])
 
@@ -121,32 +111,24 @@ class Unusable(Strategy):
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A batch that was read.
+    """A batch that was read."""
 
-    Attributes
-    ----------
-    units : list of ReadUnits
-        The good ones; at least one. Those with repeated or empty client ids are kept apart, for they take longer ways.
-    spoiled : dict of int to Reason
-        Rows that say nothing that could be planned, whatever a scenario changes.
-    unassigned : dict of int to Reason
-        Rows that cannot be assigned as they are, and might be after a scenario: without queues or clients, or with a strategy
-        that nobody knows.
-    """
-
+    # The good ones; at least one. Those with repeated or empty client ids are kept apart, for they take longer ways.
     units: list[ReadUnits]
-    spoiled: Bad
+    spoiled: Bad  # rows that say nothing that could be planned, whatever a scenario changes
+    # Rows that cannot be assigned as they are, and might be after a scenario: without queues or clients, or with a strategy
+    # that nobody knows
     unassigned: Bad
     _whole: ReadUnits  # all rows that were read, in order, be they good or bad
 
     def units_of(self, rows: list[int]) -> ReadUnits:
-        """Some rows that are not spoiled, as a fleet of their own."""
+        """Return some rows that are not spoiled, as a fleet of their own."""
         chosen = np.array(sorted(rows), np.int64)
         at = np.searchsorted(self._whole.rows, chosen)
         return ReadUnits(ordered(units_alone(self._whole.fleet, at).own_lists()), self._whole.rules.select(at), chosen)
 
     def among(self, rows: NDArray[np.int64], left_out: Bad) -> Read:
-        """The same of a batch of which those rows were read and others left out."""
+        """Renumber what was read: these are its rows in the whole batch, of which others were left out."""
         units = [ReadUnits(part.fleet, part.rules, rows[part.rows]) for part in self.units]
         spoiled, unassigned = (
             {int(rows[row]): reason for row, reason in bad.items()} for bad in (self.spoiled, self.unassigned)
@@ -155,7 +137,7 @@ class Read:
 
 
 def read_batch(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str]) -> Read:
-    """The units of a batch."""
+    """Read the units of a batch."""
     if not too_large:
         return _read(batch, default)
     rows = np.delete(np.arange(batch.num_rows), list(too_large))
@@ -164,14 +146,14 @@ def read_batch(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, st
 
 
 def _without(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
-    """A batch without some rows. Not taken but cut, for Arrow can take no rows of the newer kinds of text and lists."""
+    """Return a batch without some rows, cut in slices: Arrow's ``take`` lacks the newer kinds of text and lists."""
     between = pairwise([-1, *sorted(rows), batch.num_rows])
     pieces = [batch.slice(row + 1, after - row - 1) for row, after in between]
     return next(iter(pa.Table.from_batches(pieces).combine_chunks().to_batches()), batch.slice(0, 0))
 
 
 def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
-    """The same for rows that are not too large."""
+    """Read rows that are not too large."""
     fleet = Fleet.from_arrow(batch, on_error="report")
     spoiled = {error.position: Reason(ErrCode.MALFORMED, error.reason) for error in fleet.errors} | _unmade(batch)
     unassigned = empties(fleet)
@@ -186,7 +168,7 @@ def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
 
 
 def _unmade(batch: pa.RecordBatch) -> Bad:
-    """Rows of which the table says itself why they could not be made."""
+    """Return the rows whose own ``unit_err_msg`` says why they could not be made."""
     column = _column(batch, "unit_err_msg", _is_text, "strings")
     if column is None or column.null_count == len(column):
         return {}
@@ -202,13 +184,13 @@ def _shown_text(scalar: pa.Scalar) -> str:
 
 
 def empties(fleet: Fleet) -> Bad:
-    """Units without queues or clients, with Java's text."""
+    """Return the units without queues or clients, with Java's text."""
     n_queues, units = fleet.n_queues, fleet.empty_units.tolist()
     return {unit: Reason(ErrCode.EMPTY, NO_CLIENTS if n_queues[unit] else NO_QUEUES) for unit in units}
 
 
 def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
-    """All units but the bad ones."""
+    """Return all units but the bad ones; irregular ones are a part of their own."""
     lists = fleet.client_lists
     distinct = DistinctLists.of_slots(lists.offsets, lists.client_ids, lists.slot_room)
     if not bad and not lists.irregular.any():
@@ -225,7 +207,7 @@ def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
 
 
 def _rules(batch: pa.RecordBatch, fleet: Fleet, default: Strategy, bad: Bad) -> Rules:
-    """Strategies of all rows, from the columns ``strategy``, ``virtual_nodes`` and ``strategy_params`` where there are such.
+    """Read the strategies of all rows from the optional columns ``strategy``, ``virtual_nodes`` and ``strategy_params``.
 
     A strategy that nobody knows is `Unusable`, and its rows are bad unless they are for another reason already.
     """
@@ -237,12 +219,7 @@ def _rules(batch: pa.RecordBatch, fleet: Fleet, default: Strategy, bad: Bad) -> 
     ]
     if all(column is None for column in columns):
         return Rules.same(default, batch.num_rows)
-    kinds: NDArray[np.int64] = np.zeros(batch.num_rows, np.int64)
-    for column in columns:
-        if column is not None:
-            codes = pc.dictionary_encode(column, null_encoding="encode").indices.to_numpy(zero_copy_only=False)
-            kinds = np.unique(kinds * (batch.num_rows + 1) + codes, return_inverse=True)[1]
-    firsts = np.unique(kinds, return_index=True)[1]
+    kinds, firsts = kinds_of([column for column in columns if column is not None])
     table = []
     for kind, first in enumerate(firsts.tolist()):
         try:
@@ -255,8 +232,17 @@ def _rules(batch: pa.RecordBatch, fleet: Fleet, default: Strategy, bad: Bad) -> 
     return Rules(tuple(table) or (default,), kinds.astype(np.int32))
 
 
+def kinds_of(columns: list[pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number rows by their values; return the number of each row, and the first row of each number."""
+    kinds = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        codes = pc.dictionary_encode(column, null_encoding="encode").indices.to_numpy(zero_copy_only=False)
+        kinds = np.unique(kinds * (codes.size + 1) + codes, return_inverse=True)[1]
+    return kinds, np.unique(kinds, return_index=True)[1]
+
+
 def _given(scalar: pa.Scalar) -> Any:
-    """What a row says, as Python has it."""
+    """Return the value of a row as a Python object."""
     try:
         return scalar.as_py()
     except UnicodeDecodeError:
@@ -264,7 +250,7 @@ def _given(scalar: pa.Scalar) -> Any:
 
 
 def _rule(fleet: Fleet, default: Strategy, name: str | None, virtual_nodes: int | None, params: str | None) -> Strategy:
-    """The strategy that a row names; with parameters of its own where it has some."""
+    """Return the strategy that a row names, with its own parameters where it has some."""
     is_default = name is None or name == default.get_name()
     if is_default and params is None:
         made = default
@@ -280,7 +266,7 @@ def _rule(fleet: Fleet, default: Strategy, name: str | None, virtual_nodes: int 
 
 
 def _params(text: str | None) -> dict[str, Any]:
-    """Parameters of a strategy, as JSON has them."""
+    """Parse the parameters of a strategy from JSON."""
     try:
         params = json_text.loads(text or "{}")
     except DocumentError as error:
@@ -300,7 +286,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _column(batch: pa.RecordBatch, name: str, is_right: Callable[[pa.DataType], Any], words: str) -> pa.Array | None:
-    """An optional column; None where there is none, or nothing but nulls."""
+    """Return an optional column; None if it is missing or of type null."""
     if name not in batch.schema.names:
         return None
     column = batch.column(name)
@@ -314,7 +300,7 @@ def _column(batch: pa.RecordBatch, name: str, is_right: Callable[[pa.DataType], 
 
 
 def _find_long_ids(fleet: Fleet, bad: Bad) -> None:
-    """Rows with a client id that is too long."""
+    """Find rows with a client id that is too long."""
     lists = fleet.client_lists
     lengths = np.diff(lists.client_ids.offsets)
     for slot in np.flatnonzero(lengths > MAX_CLIENT_ID_BYTES).tolist():
@@ -328,7 +314,7 @@ def _find_long_ids(fleet: Fleet, bad: Bad) -> None:
 
 
 def _find_duplicates(fleet: Fleet, bad: Bad) -> None:
-    """Rows with a queue that stands there twice; in Java's order it then stands side by side."""
+    """Find rows with a repeated queue; in Java's order its entries stand side by side."""
     lists = fleet.queue_lists
     ids, route = lists.queue_ids, lists.queue_route
     again = 1 + np.flatnonzero(ids[1:] == ids[:-1])

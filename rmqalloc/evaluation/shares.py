@@ -1,4 +1,4 @@
-"""What every client of some views takes by them, computed in bulk.
+"""Compute in bulk which queues every client takes by its views.
 
 CONFIG gives every client its own list, and POP shares queues: neither has one owner per queue. All other views are assigned as
 one fleet.
@@ -19,7 +19,7 @@ from rmqalloc.views.view import Shares, View
 
 
 def divide(views: Iterable[View], rooms: Rooms) -> None:
-    """Compute the shares of views, or their problem; all views of one method are assigned as one fleet."""
+    """Compute the shares of views, or state their problem; all views of one method are assigned as one fleet."""
     by_method: dict[Method, list[View]] = {}
     for view in views:
         by_method.setdefault(view.method, []).append(view)
@@ -27,7 +27,8 @@ def divide(views: Iterable[View], rooms: Rooms) -> None:
         try:
             _divide(method, [view for view in mine if view.queues and view.client_ids], rooms)
         except Error as error:
-            _give_up(mine, str(error))
+            for view in mine:
+                view.problem = str(error)
 
 
 def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
@@ -47,7 +48,7 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
 
 
 def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View]) -> None:
-    """CONFIG: every client takes what its list has of the topic; one without a list takes the list for all."""
+    """Share by CONFIG: a client takes what its list has of the topic; one without a list takes the list for all."""
     by_topic: dict[str, dict[str | None, set[MessageQueue]]] = {}
     for one, queues in lists.items():
         for queue in queues:
@@ -81,8 +82,3 @@ def _share(s: Pop, fleet: Fleet, views: Sequence[View]) -> None:
             mine = view.queues if whole else [view.queues[at] for at in positions[offsets[slot] : offsets[slot + 1]]]
             view.shares.setdefault(client_id, set()).update(mine)
             slot += 1
-
-
-def _give_up(views: Iterable[View], why: str) -> None:
-    for view in views:
-        view.problem = why

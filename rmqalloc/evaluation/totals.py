@@ -1,8 +1,8 @@
-"""The figures of a whole run, added up scenario by scenario while its batches pass by."""
+"""Add up the figures of a run scenario by scenario, batch by batch."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -42,12 +42,12 @@ class Totals(NamedTuple):
     max_skew: float = 0.0
 
     def plus(self, other: Totals) -> Totals:
-        """Totals of both together."""
+        """Return the totals of both together."""
         sums = {name: getattr(self, name) + getattr(other, name) for name in self._fields[:-1]}
         return Totals(**sums, max_skew=max(self.max_skew, other.max_skew))
 
     def rows(self, seconds: float) -> Iterator[tuple[str, str]]:
-        """Label and value of every line of a summary."""
+        """Yield the label and value of every line of a summary."""
         yield "units", f"{self.units:,}"
         yield "bad units", f"{self.bad_units:,}"
         yield "queues", f"{self.queues:,}"
@@ -63,7 +63,7 @@ ByScenario = Mapping[str, Totals]
 
 
 def totals_of(batch: pa.RecordBatch) -> ByScenario:
-    """Totals of one planned batch.
+    """Return the totals of one planned batch.
 
     Examples
     --------
@@ -80,13 +80,26 @@ def totals_of(batch: pa.RecordBatch) -> ByScenario:
 
 
 def added(totals: ByScenario, more: ByScenario) -> ByScenario:
-    """Totals of both together."""
+    """Return the totals of both together."""
     return {name: totals.get(name, Totals()).plus(more.get(name, Totals())) for name in {**totals, **more}}
 
 
 def two_columns(rows: Iterator[tuple[str, str]]) -> str:
-    """A summary as text: labels to the left, values to the right."""
-    lines = list(rows)
-    labels = max(len(label) for label, _ in lines)
-    values = max(len(value) for _, value in lines)
-    return "\n".join(f"{label:<{labels}}  {value:>{values}}" for label, value in lines)
+    """Return a summary as text: labels to the left, values to the right."""
+    return aligned(list(rows), "<>")
+
+
+def aligned(rows: Sequence[Sequence[str]], flush: Iterable[str]) -> str:
+    """Lay cells out in columns two blanks apart, each column flush left (``<``) or right (``>``).
+
+    Examples
+    --------
+    >>> print(aligned([["units", "12"], ["skew", "1.5"]], "<>"))
+    units   12
+    skew   1.5
+    """
+    columns = [
+        [f"{cell:{to}{max(map(len, column))}}" for cell in column]
+        for column, to in zip(zip(*rows, strict=True), flush, strict=True)
+    ]
+    return "\n".join("  ".join(row).rstrip() for row in zip(*columns, strict=True))

@@ -20,7 +20,7 @@ Worst = Mapping[str, list[dict[str, Any]]]
 
 
 def worst_columns(spec: PlanSpec) -> list[str]:
-    """Columns that describe a bad unit: its names, and what is weighed first.
+    """Return the columns that describe a bad unit: its names, then the criteria, then other figures.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def worst_columns(spec: PlanSpec) -> list[str]:
 
 
 def worst_of(batches: Iterable[pa.RecordBatch], spec: PlanSpec, n: int) -> Worst:
-    """The worst units of every scenario.
+    """Return the worst units of every scenario.
 
     Examples
     --------
@@ -68,18 +68,18 @@ class Ranking:
                 self._held[name] = self._first(pa.concat_tables([self._held[name], table.take(rows)]))
 
     def worst(self) -> Worst:
-        """As `worst_of`."""
+        """Return the worst units, as `worst_of`."""
         return {name: table.to_pylist() for name, table in self._held.items()}
 
     def _first(self, table: pa.Table) -> pa.Table:
-        """The worst rows, in order."""
+        """Return the worst rows, in order."""
         keys = [(name, "descending") for name in self._spec.best_by]
         keys += [("consumer_group", "ascending"), ("topic", "ascending")]
         return table.take(pc.select_k_unstable(table, min(self._n, table.num_rows), keys))
 
 
 def _rows_by_state(batch: pa.RecordBatch, names: Sequence[str]) -> list[NDArray[np.int64]]:
-    """Positions of the good rows of every state, in their order."""
+    """Return the positions of the good rows of every state, in their order."""
     states = pc.index_in(batch.column("scenario"), pa.array(names, pa.string())).fill_null(-1).to_numpy()
     states = np.where(np.asarray(batch.column("err_code")) == 0, states, -1)
     order = np.argsort(states, kind="stable")
@@ -90,7 +90,7 @@ def _rows_by_state(batch: pa.RecordBatch, names: Sequence[str]) -> list[NDArray[
 def _contenders(
     table: pa.Table, weights: Sequence[NDArray[Any]], rows: NDArray[np.int64], last: pa.Table
 ) -> NDArray[np.int64]:
-    """Those of the rows that are as bad as the last one that is held, or worse; all if there is room."""
+    """Return the rows at least as bad as the last one held; all rows if there is room."""
     if not last.num_rows:
         return rows
     worse = np.zeros(rows.size, np.bool_)
@@ -106,12 +106,12 @@ def _contenders(
 
 
 def _weight(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Figures as they are compared: null is less than any."""
+    """Return figures as they are compared: null is less than any number."""
     return column.cast(pa.float64()).fill_null(-np.inf)
 
 
 def merged(parts: Iterable[Worst], spec: PlanSpec, n: int) -> Worst:
-    """The worst of several parts of a plan, of which each gave as many."""
+    """Return the worst units of several parts of a plan, given the ``n`` worst of each part."""
     kind = _schema(worst_columns(spec)).append(PLAN_SCHEMA.field("scenario")).append(PLAN_SCHEMA.field("err_code"))
     found = (
         [{**row, "scenario": name, "err_code": 0} for name, rows in part.items() for row in rows] for part in parts

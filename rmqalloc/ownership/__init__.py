@@ -1,9 +1,9 @@
-"""Who reads which queue: units in any states, each queue with its reader or its set of readers, and what follows.
+"""Ownership in any state: each queue with its reader or its set of readers, and the figures that follow.
 
 Names are numbered once for all states, so that states lie beside one another queue by queue. Every figure is read from there:
 of a queue, of a client on a topic, of a unit and of a group, each the sum over the one below.
 
-``client_numbers``, ``reader_sets``
+``reader_sets``
     Clients as numbers, those that share an id apart, and sets of several readers as numbers behind them.
 ``laid_views``, ``shared_views``
     The views of a unit laid on one another, and who reads what under POP, broadcasting or a proxy.

@@ -6,40 +6,26 @@ A client counts as a reader of what a view gives it if it acts on that view. The
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from rmqalloc.fleet.columns import Index, among, distinct, ranges, repeats_of
-from rmqalloc.ownership._client_numbers import ClientNumbers
 from rmqalloc.ownership._shared_views import Takers
-from rmqalloc.ownership.reader_sets import Keys, Mask, ReaderSets
+from rmqalloc.ownership.reader_sets import Keys, Mask, Numbers
 from rmqalloc.views.view_units import MixedRows
 
 
 class Laid(NamedTuple):
-    """The queues of mixed units, the views of each laid on one another.
+    """The queues of mixed units, the views of each laid on one another."""
 
-    Attributes
-    ----------
-    queues : ndarray of int64
-        Keys, ascending.
-    owners : ndarray of int32
-        Number of a client id or of a set, -1 for nobody.
-    readers : ndarray of int32
-        The same of clients, of which several may have one id.
-    n_readers : ndarray of int64
-        Clients that read each queue whichever client list they are given; two that share an id are two. 0 where clients share
-        queues, so that several may read one.
-    rooms : ndarray of int32
-        Number of the machine room of each queue's broker, -1 where not known.
-    """
-
-    queues: Keys
-    owners: Index
-    readers: Index
+    queues: Keys  # keys, ascending
+    owners: Index  # number of a client id or of a set, -1 for nobody
+    readers: Index  # the same of clients, of which several may have one id
+    # Clients that read each queue whichever client list they are given; two that share an id are two. 0 where clients share
+    # queues, so that several may read one.
     n_readers: Keys
-    rooms: Index
+    rooms: Index  # number of the machine room of each queue's broker, -1 where not known
 
 
 class UnitQueues(NamedTuple):
@@ -50,54 +36,23 @@ class UnitQueues(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """The client ids of mixed units in a state.
+    """The client ids of mixed units in a state."""
 
-    Attributes
-    ----------
-    keys : ndarray of int64
-        Unit and client as one number, ascending.
-    counts : ndarray of int64
-        How often the unit lists the id.
-    """
-
-    keys: Keys
-    counts: Keys
+    keys: Keys  # unit and client as one number, ascending
+    counts: Keys  # how often the unit lists the id
 
     def of(self, keys: Keys) -> Keys:
-        """How often units list clients."""
+        """Return how often units list clients."""
         places = np.searchsorted(self.keys, keys)
         counts: Keys = np.where(np.append(self.keys, -1)[places] == keys, np.append(self.counts, 0)[places], 0)
         return counts
 
 
-class Numbering(Protocol):
-    """What numbers of clients stand for."""
-
-    @property
-    def client_numbers(self) -> ClientNumbers:
-        """Clients by their ids."""
-
-    @property
-    def sets(self) -> ReaderSets:
-        """Sets of several."""
-
-    @property
-    def stride(self) -> int:
-        """How many keys of queues a row has."""
-
-
 class ReportedPairs(NamedTuple):
-    """Queues and the clients that report that they own them.
+    """Queues and the clients that report that they own them."""
 
-    Attributes
-    ----------
-    units : ndarray of int64
-        Units of which it is known who owns their queues.
-    queues, clients : ndarray of int64
-        Key of a queue, and number of a client, see `ClientNumbers`.
-    """
-
-    units: Keys
+    units: Keys  # units of which it is known who owns their queues
+    # Key of a queue, and number of a client, see `ClientNumbers`
     queues: Keys
     clients: Keys
 
@@ -123,10 +78,11 @@ class MixedUnits:
         """Number the clients of all slots; the names of a unit that cannot be read have no numbers."""
         units, slots = _pairs({unit: range(len(ids)) for unit, ids in rows.client_ids.items()})
         numbers = np.array([number_of.get(one, -1) for ids in rows.client_ids.values() for one in ids], np.int64)
-        starts = np.zeros(self.n_units, np.int64)
+        self._starts = starts = np.zeros(self.n_units, np.int64)
         starts[units[slots == 0]] = np.flatnonzero(slots == 0)
         keys = np.where(numbers < 0, -1, units * self.n_clients + numbers)
         repeats = repeats_of(keys)
+        self._client_of_slot, self._repeat_of_slot = numbers, repeats
         self._known = Listed(*np.unique(keys[keys >= 0], return_counts=True))
         unit, slot = _pairs(rows.subscribed)
         at = starts[unit] + slot
@@ -142,12 +98,29 @@ class MixedUnits:
         self._acting, self._repeats = acting[order], repeats[at[order]]
 
     def listed(self, rows: Keys, clients: Index) -> Listed:
-        """Client ids of units, given the row and the client of every slot of all units."""
+        """Return the client ids of mixed units, given the row and the client of every slot of all units."""
         mine = self.unit_of[rows] >= 0
         return Listed(*np.unique(rows[mine] * self.n_clients + clients[mine], return_counts=True))
 
-    def as_reported(self, laid: Laid, reported: ReportedPairs, numbers: Numbering) -> Laid:
-        """The same with the owners that clients report, of the units of which these are known."""
+    def reported(self, rows: MixedRows, numbers: Numbers) -> ReportedPairs:
+        """Return the owners that clients report, as numbers."""
+        broker = {name: i for i, name in enumerate(numbers.brokers)}
+        found = [
+            (unit, broker[queue.broker_name], queue.queue_id, slot)
+            for unit, owners in rows.reported.items()
+            for queue, slots in owners.items()
+            for slot in slots
+            if queue.broker_name in broker
+        ]
+        units, brokers, queue_ids, slots = np.array(found, np.int64).reshape(-1, 4).T
+        at = self._starts[units] + slots
+        known = self._client_of_slot[at] >= 0
+        clients = numbers.client_numbers.of(self._client_of_slot[at[known]], self._repeat_of_slot[at[known]])
+        keys = numbers.queue_key(units, brokers, queue_ids)[known]
+        return ReportedPairs(np.array(list(rows.reported), np.int64), keys, clients)
+
+    def as_reported(self, laid: Laid, reported: ReportedPairs, numbers: Numbers) -> Laid:
+        """Replace computed owners by reported ones in the units where these are known."""
         known = among(laid.queues // numbers.stride, reported.units)
         there = among(reported.queues, laid.queues)
         places, clients = np.searchsorted(laid.queues, reported.queues[there]), reported.clients[there]
@@ -159,12 +132,12 @@ class MixedUnits:
         )  # fmt: skip
 
     def further(self) -> Iterator[tuple[int, int]]:
-        """Rows of further views, and the unit of each."""
+        """Yield the rows of further views, and the unit of each."""
         rows = np.flatnonzero(self.unit_of[self.n_units :] >= 0) + self.n_units
         yield from zip(rows.tolist(), self.unit_of[rows].tolist(), strict=True)
 
     def may_read(self, units: Keys, clients: Keys) -> Mask:
-        """Whether clients may own queues, given every slot of units: those that joined, or left one slot that subscribes."""
+        """Return which clients may own queues: those that joined, or still have a slot that subscribes."""
         keys = units * self.n_clients + clients
         ids, place = np.unique(keys, return_inverse=True)
         n_left = np.bincount(place, minlength=ids.size)
@@ -174,7 +147,7 @@ class MixedUnits:
         return found[place]
 
     def acted_on(self, listed: Listed) -> Mask:
-        """Rows that a client acts on."""
+        """Return which rows a client acts on."""
         found = np.zeros(self.unit_of.size, bool)
         rows, clients = np.divmod(self._acting, self.n_clients)
         stays = (self._acting >= 0) & (self._repeats < listed.of(self.unit_of[rows] * self.n_clients + clients))
@@ -185,7 +158,7 @@ class MixedUnits:
         return found
 
     def of_units(self, good: Mask, acted_on: Mask) -> Mask:
-        """What holds for all views of a unit that count, for each of its views; of other rows what holds for them.
+        """Return for each view of a unit what holds for all of its views that count; other rows keep their value.
 
         What is wrong with a view on which no client acts any more is wrong with nothing.
         """
@@ -196,7 +169,7 @@ class MixedUnits:
         return np.where(mine, ~bad[self.unit_of], good)
 
     def _takers(self, rows: Keys, clients: Keys, listed: Listed) -> tuple[Keys, Keys]:
-        """The clients that take what a row gives to a client id: the place of each among the rows, and which of its id it is.
+        """Return the clients that take what a row gives to a client id: the row's position, and the repeat of the id.
 
         Clients that joined are behind all others of their id. Of those that share an id the last leave first.
         """
@@ -211,7 +184,7 @@ class MixedUnits:
         places = np.append(places[stay], np.repeat(np.arange(keys.size), n_joined))
         return places, np.append(self._repeats[acting[stay]], joined)
 
-    def laid(self, mains: UnitQueues, takers: Takers, listed: Listed, numbers: Numbering) -> Laid:
+    def laid(self, mains: UnitQueues, takers: Takers, listed: Listed, numbers: Numbers) -> Laid:
         """Lay the views of units on one another."""
         order = np.argsort(mains.keys, kind="stable")
         there = mains.keys[order]
@@ -232,13 +205,13 @@ class MixedUnits:
 
 
 def _pairs(found: Mapping[int, Sequence[int]]) -> tuple[Keys, Keys]:
-    """Every key with each of its values."""
+    """Return every key with each of its values."""
     keys = np.repeat(np.array(list(found), np.int64), [len(each) for each in found.values()])
     return keys, np.array([one for each in found.values() for one in each], np.int64)
 
 
-def _owners(places: Keys, clients: Keys, n: int, numbers: Numbering) -> tuple[Index, Index]:
-    """Numbers of the client ids and of the clients that read queues, given the clients that take each."""
+def _owners(places: Keys, clients: Keys, n: int, numbers: Numbers) -> tuple[Index, Index]:
+    """Number the client ids, and the clients, that read queues, given the clients that take each."""
     readers = numbers.sets.of_pairs(places, clients, n)
     if numbers.client_numbers.n == numbers.client_numbers.n_ids:
         return readers, readers

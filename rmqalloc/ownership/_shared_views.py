@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation.evaluate import EvaluatedUnits
 from rmqalloc.fleet.columns import Index, offsets_of, ranges
 from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.strategies import Pop, Strategy
 from rmqalloc.views.sharing import Sharing
-
-Keys = NDArray[np.int64]
-
 
 Pairs = tuple[Keys, Keys, Keys]
 """Places of units, with those of queues and of clients among all of these units."""
@@ -30,25 +28,15 @@ class Takers(NamedTuple):
 
 
 class SharedUnits(NamedTuple):
-    """Views that clients share, of a part of the units.
-
-    Attributes
-    ----------
-    units : ndarray of int64
-        Which of the part.
-    queues : ndarray of int64
-        Keys of their queues, end to end.
-    clients : ndarray of int32
-        Numbers of their clients, end to end.
-    """
+    """Views that clients share, of a part of the units."""
 
     part: EvaluatedUnits
-    units: Keys
-    queues: Keys
-    clients: Index
+    units: Keys  # which of the part
+    queues: Keys  # keys of their queues, end to end
+    clients: Index  # numbers of their clients, end to end
 
     def takers(self, shared: Mapping[int, Sharing]) -> Takers:
-        """Every queue with every client that reads it by the view, if the client acts on it."""
+        """Return every queue with every client that reads it by the view, if the client acts on the view."""
         pop_shares = [shared[row].pop_share for row in self.part.rows[self.units].tolist()]
         read_by_all = np.array([share is None for share in pop_shares], bool)
         found = []
@@ -61,7 +49,7 @@ class SharedUnits(NamedTuple):
         return Takers(self.part.rows[self.units[places]], self.queues[queues], self.clients[clients].astype(np.int64))
 
     def _popping(self, pop_shares: list[int | None]) -> Iterator[tuple[int, int, Keys]]:
-        """Units that pop, by their strategies and POP's share."""
+        """Yield the units that pop, by strategy and POP's share."""
         kinds: dict[tuple[int, int], list[int]] = {}
         for place, (rule, share) in enumerate(
             zip(self.part.rules.of_unit[self.units].tolist(), pop_shares, strict=True)
@@ -71,7 +59,7 @@ class SharedUnits(NamedTuple):
         yield from ((rule, share, np.array(places, np.int64)) for (rule, share), places in kinds.items())
 
     def _popped(self, pop: Pop[Strategy], mine: Keys) -> tuple[Pairs, NDArray[np.bool_]]:
-        """What clients pop of some units, and those of these units of which they pop all queues."""
+        """Return what clients pop of some units, and in which units each client pops all queues."""
         shares = pop.share_fleet(units_alone(self.part.fleet, self.units[mine]), on_error="report")
         n_each, n_clients = np.diff(shares.offsets), self._n_clients[mine]
         units = np.repeat(np.repeat(mine, n_clients), n_each)
@@ -79,7 +67,7 @@ class SharedUnits(NamedTuple):
         return (units, _starts(self._n_queues)[units] + shares.queues, clients), shares.whole_broker
 
     def _all_pairs(self, mine: Keys) -> Pairs:
-        """Every queue of some units with every client."""
+        """Pair every queue of some units with every client."""
         n_queues = self._n_queues[mine]
         of_queue = np.repeat(mine, n_queues)
         n_each = self._n_clients[of_queue]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from rmqalloc.ownership.states import ClientRows, Numbers, State
 
 
 def merged(columns: Sequence[Keys]) -> tuple[Keys, list[Keys]]:
-    """Distinct keys of some columns, ascending, and the place among them of every key of each column.
+    """Return the distinct keys of some columns, ascending, and the position there of every key of each column.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def merged(columns: Sequence[Keys]) -> tuple[Keys, list[Keys]]:
 
 
 def aligned(states: Sequence[tuple[Keys, Sequence[Index]]]) -> tuple[Keys, list[NDArray[np.int32]]]:
-    """Queues of several states beside one another.
+    """Align the queues of several states by their keys.
 
     Examples
     --------
@@ -57,22 +57,13 @@ def aligned(states: Sequence[tuple[Keys, Sequence[Index]]]) -> tuple[Keys, list[
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """Every queue of either state.
+    """Every queue of either state."""
 
-    Attributes
-    ----------
-    keys : ndarray of int64
-        Which queues, ascending.
-    before, after : ndarray of int32
-        Number of the client id that reads each, or of a set of several; -1 for nobody, -2 where the queue is not there.
-    readers_before, readers_after : ndarray of int32
-        The same of clients, of which several may have one id.
-    sets : ReaderSets
-    """
-
-    keys: Keys
+    keys: Keys  # which queues, ascending
+    # Number of the client id that reads each, or of a set of several; -1 for nobody, -2 where the queue is not there
     before: Index
     after: Index
+    # The same of clients, of which several may have one id
     readers_before: Index
     readers_after: Index
     sets: ReaderSets
@@ -102,15 +93,9 @@ class Between:
         return new
 
     def some(self, places: Keys) -> Between:
-        """Some of them."""
-        return Between(
-            self.keys[places],
-            self.before[places],
-            self.after[places],
-            self.readers_before[places],
-            self.readers_after[places],
-            self.sets,
-        )
+        """Return some of the entries."""
+        names = ("keys", "before", "after", "readers_before", "readers_after")
+        return replace(self, **{name: getattr(self, name)[places] for name in names})
 
     @lazy_property
     def lost_and_gained(self) -> tuple[Readers, Readers]:
@@ -127,7 +112,7 @@ class Between:
         return Readers(differs[before.places], before.clients), Readers(differs[after.places], after.clients)
 
     def flows(self, of: Keys, n_clients: int) -> Flows:
-        """What clients gain and lose of the queues of something."""
+        """Count what clients gain and lose of the queues of each thing in ``of``."""
         lost, gained = (of[one.places] * n_clients + one.clients for one in self.lost_and_gained)
         keys, (of_lost, of_gained) = merged([lost, gained])
         counts = (np.bincount(one, minlength=keys.size) for one in (of_gained, of_lost))
@@ -135,23 +120,17 @@ class Between:
 
 
 class Flows(NamedTuple):
-    """Queues that clients gain and lose, one entry for each that does, in order.
+    """Queues that clients gain and lose, one entry for each that does, in order."""
 
-    Attributes
-    ----------
-    of, clients : ndarray of int64
-        What the queues belong to, and the number of the client's id.
-    gained, lost : ndarray of int64
-        Queues.
-    """
-
+    # What the queues belong to, and the number of the client's id
     of: Keys
     clients: Keys
+    # Queues
     gained: Keys
     lost: Keys
 
     def added(self, into: Keys, n_clients: int) -> Flows:
-        """The sums over what belongs together, given what each thing belongs to.
+        """Sum the flows of things, given the thing that each belongs to.
 
         Examples
         --------
@@ -165,33 +144,24 @@ class Flows(NamedTuple):
 
 
 class Clients(NamedTuple):
-    """Every client of either state of each unit, in order; an id that repeats in a unit once.
+    """Every client of either state of each unit, in order; an id that repeats in a unit once."""
 
-    Attributes
-    ----------
-    rows, clients : ndarray of int64
-        The unit's row and the number of the client's id.
-    before, after, gained, lost : ndarray of int64
-        Queues.
-    was, is_ : ndarray of bool
-        Whether the client is there before, and after.
-    rooms : ndarray of int32
-        Number of its machine room, -1 where not known.
-    """
-
+    # The unit's row and the number of the client's id
     rows: Keys
     clients: Keys
+    # Queues
     before: Keys
     after: Keys
     gained: Keys
     lost: Keys
+    # Whether the client is there before, and after
     was: Mask
     is_: Mask
-    rooms: Index
+    rooms: Index  # number of its machine room, -1 where not known
 
 
 def queues_between(before: State, after: State, numbers: Numbers) -> Between:
-    """Queues of units that could be assigned after."""
+    """Align the queues of two states, of units that could be assigned after."""
     good = before.known & after.good
     states = []
     for state in (before, after):
@@ -204,7 +174,7 @@ def queues_between(before: State, after: State, numbers: Numbers) -> Between:
 
 
 def clients_between(before: State, after: State, flows: Flows, numbers: Numbers) -> Clients:
-    """Clients of units that could be assigned after, given what each gains and loses of a unit's queues."""
+    """Align the clients of two states, of units that could be assigned after, given their flows by unit."""
     good, n_clients = before.known & after.good, max(len(numbers.clients), 1)
     sides = [rows.some(good[rows.rows]) for rows in (before.client_rows, after.client_rows)]
     slots = [rows.rows * n_clients + rows.clients for rows in sides]
@@ -223,7 +193,7 @@ def clients_between(before: State, after: State, flows: Flows, numbers: Numbers)
 
 
 def _rooms(sides: Sequence[ClientRows], places: Sequence[Keys], n: int) -> Index:
-    """Machine rooms of clients; where both states know one, it is that before."""
+    """Return the machine rooms of clients; where both states know one, that before."""
     rooms = np.full(n, -1, np.int32)
     for side, place in zip(reversed(sides), reversed(places), strict=True):
         rooms[place[side.rooms >= 0]] = side.rooms[side.rooms >= 0]

@@ -16,7 +16,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def loads_of_groups(clients: ClientRows, group_of: Keys, n_groups: int, n_ids: int) -> Columns:
-    """How even the loads of the clients of groups are over all their topics."""
+    """Return how even the loads of the clients of groups are over all their topics."""
     n_repeats, n_ids = 1 + int(clients.repeats.max(initial=0)), max(n_ids, 1)
     slots = (group_of[clients.rows] * n_ids + clients.clients) * n_repeats + clients.repeats
     slots, place = np.unique(slots, return_inverse=True)
@@ -38,14 +38,14 @@ def loads_of_groups(clients: ClientRows, group_of: Keys, n_groups: int, n_ids: i
 
 
 def balance_of_groups(columns: Columns, is_shared: Mask) -> Columns:
-    """Mean load and skew, given the loads of groups; a queue counts once, or for each reader where clients share it."""
+    """Return mean load and skew, given the loads of groups; a shared queue counts once for each reader."""
     n_loads = np.where(is_shared, columns["n_loads"], columns["n_queues"])
     mean = mean_load(n_loads, columns["n_clients"])
     return {"mean_load": mean, "skew": columns["max_load"] / np.where(mean > 0, mean, 1)}
 
 
 def flows_of_groups(flows: Flows, group_of: Keys, n_groups: int, n_ids: int) -> Columns:
-    """Clients of groups that gain or lose a queue of any topic, and those that have more or less of all topics after."""
+    """Count the clients of groups that gain or lose a queue of any topic, and those with more or fewer queues after."""
     of_group = flows.added(group_of, max(n_ids, 1))
     grows = of_group.gained - of_group.lost
     return {
@@ -56,7 +56,7 @@ def flows_of_groups(flows: Flows, group_of: Keys, n_groups: int, n_ids: int) -> 
 
 
 def added(places: Keys, numbers: NDArray[Any], size: int) -> Keys:
-    """Sums of numbers by their place; what no int64 holds is the most that it can."""
+    """Sum numbers by their place; a sum beyond int64 becomes the greatest int64."""
     total = np.zeros(size, np.int64)
     np.add.at(total, places, numbers)
     about = np.bincount(places, weights=numbers, minlength=size)

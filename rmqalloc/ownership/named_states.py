@@ -37,24 +37,18 @@ OWNERS_SCHEMA = pa.schema(
 
 @dataclass(frozen=True, eq=False)
 class KnownOwners:
-    """The queues of some groups with their owners.
+    """The queues of some groups with their owners."""
 
-    Attributes
-    ----------
-    queues : pyarrow.Table
-        `OWNERS_SCHEMA`, one row per consumer group and queue; ``others`` where a queue has several owners.
-    unknown : mapping of (str, str) to str
-        Groups and topics whose owners cannot be computed, and why; none of their queues is in the table.
-    double_owned : mapping of (str, str) to int
-        Groups and topics with queues that two clients own, be it under one client id, and how many such queues.
-    """
-
-    queues: pa.Table
+    queues: (
+        pa.Table
+    )  # `OWNERS_SCHEMA`, one row per consumer group and queue; ``others`` where a queue has several owners
+    # Groups and topics whose owners cannot be computed, and why; none of their queues is in the table
     unknown: Mapping[Unit, str] = field(default_factory=dict)
+    # Groups and topics with queues that two clients own, also under one client id, and the number of such queues
     double_owned: Mapping[Unit, int] = field(default_factory=dict)
 
     def without(self, units: Collection[Unit]) -> KnownOwners:
-        """The same without the queues of some groups and topics."""
+        """Leave out the queues of some groups and topics."""
         if not units:
             return self
         queues = self.queues.filter(pc.invert(self._are_of(units)))
@@ -62,7 +56,7 @@ class KnownOwners:
         return KnownOwners(queues, self.unknown, double_owned)
 
     def unowned_in(self, units: Collection[Unit]) -> pa.Table:
-        """The queues of some groups and topics as if nobody owned them."""
+        """Return the queues of some groups and topics as unowned."""
         queues = self.queues.filter(self._are_of(units))
         nobody = [pa.nulls(queues.num_rows, OWNERS_SCHEMA.field(name).type) for name in ("owner", "others")]
         return pa.table([*queues.columns[:4], *nobody], schema=OWNERS_SCHEMA)
@@ -77,31 +71,22 @@ NO_QUEUES = KnownOwners(OWNERS_SCHEMA.empty_table())
 
 @dataclass(frozen=True, eq=False)
 class NamedQueues:
-    """Every queue of any state once.
+    """Every queue of any state once."""
 
-    Attributes
-    ----------
-    groups, topics, brokers, client_ids : pyarrow.Array
-        Names, by number.
-    group, topic, broker : ndarray
-        Number of the name of every queue.
-    queue_id : ndarray of int64
-    owners : ndarray of int32, shape (n_states, n_queues)
-        Number of the owner, or of a set of several; -1 for nobody, -2 where the queue is not there.
-    sets : ReaderSets
-        Sets of several owners.
-    """
-
+    # Names, by number
     groups: pa.Array
     topics: pa.Array
     brokers: pa.Array
     client_ids: pa.Array
+    # Number of the name of every queue
     group: Keys
     topic: Keys
     broker: Keys
     queue_id: Keys
+    # Shape (n_states, n_queues): Number of the owner, or of a set of several; -1 for nobody, -2 where the queue is not
+    # there
     owners: NDArray[np.int32]
-    sets: ReaderSets
+    sets: ReaderSets  # sets of several owners
 
     @lazy_property
     def group_numbers(self) -> dict[str, int]:
@@ -109,7 +94,7 @@ class NamedQueues:
         return {name: number for number, name in enumerate(self.groups.to_pylist())}
 
     def rows_of(self, groups: Collection[str], unknown: Collection[Unit] = ()) -> Mask:
-        """Queues of some groups, but for those of some groups and topics."""
+        """Return which queues belong to some groups, without those of some groups and topics."""
         chosen = np.zeros(max(len(self.groups), 1), bool)
         chosen[[number for name in groups if (number := self.group_numbers.get(name)) is not None]] = True
         rows: Mask = chosen[self.group]
@@ -125,16 +110,16 @@ class NamedQueues:
         return rows
 
     def between(self) -> Between:
-        """The first two states beside one another."""
+        """Align the first two states."""
         before, after = self.owners[:2]
         return Between(np.arange(before.size), before, after, before, after, self.sets)
 
     def names_of(self, owners: Index) -> tuple[pa.Array, pa.Array]:
-        """The first owner of queues, in Java's order, and the others where there are several."""
+        """Return the first owner of each queue, in Java's order, and the others where there are several."""
         return self.sets.names(owners, self.client_ids)
 
     def counted(self, rows: Mask) -> Keys:
-        """How many of some queues each group has."""
+        """Count the queues of each group among some."""
         counts: Keys = np.bincount(self.group[rows], minlength=len(self.groups))
         return counts
 
@@ -170,13 +155,13 @@ def by_name(states: Sequence[KnownOwners]) -> NamedQueues:
 
 
 def _numbered(column: pa.ChunkedArray) -> tuple[pa.Array, Keys]:
-    """The names of a column, and the number of each row's; -1 for null."""
+    """Return the names of a column, and the number of each row's name; -1 for null."""
     coded = column.combine_chunks().dictionary_encode()
     return coded.dictionary, pc.fill_null(coded.indices, NOBODY).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, Keys, ReaderSets]:
-    """Client ids, those too that are never the first owner, and owners with numbers of sets."""
+    """Return all client ids, owners that number sets, and the sets."""
     several = np.flatnonzero(pc.is_valid(table["others"]).to_numpy())
     if not several.size:
         return ids, owner, ReaderSets(len(ids))

@@ -1,17 +1,17 @@
-"""Readers of queues as numbers, where a queue may have several: sets of clients are numbered behind all clients.
+"""Number the readers of queues, of which a queue may have several: sets of clients are numbered behind all clients.
 
-What compares readers by their numbers, be it of one client or of a set, compares who reads a queue.
+Two queues have equal numbers exactly if the same clients read them, whether one or several.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index, distinct, offsets_of, ranges
+from rmqalloc.fleet.columns import Index, Strings, distinct, offsets_of, ranges
 
 Keys = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -21,18 +21,10 @@ ABSENT, NOBODY = -2, -1
 
 
 class Readers(NamedTuple):
-    """Every client that reads a queue, of some queues.
+    """Every client that reads a queue, of some queues."""
 
-    Attributes
-    ----------
-    places : ndarray of int64
-        Places of the queues, ascending.
-    clients : ndarray of int64
-        Numbers of the clients.
-    """
-
-    places: Keys
-    clients: Keys
+    places: Keys  # places of the queues, ascending
+    clients: Keys  # numbers of the clients
 
 
 class ReaderSets:
@@ -60,7 +52,7 @@ class ReaderSets:
         return len(self._members)
 
     def of_pairs(self, queues: Keys, clients: Keys, n: int) -> Index:
-        """Numbers of the readers of ``n`` queues, given pairs of a queue's place and a client; `NOBODY` where there is none."""
+        """Number the readers of ``n`` queues, given pairs of a queue's position and a client; `NOBODY` for an unread queue."""
         stride = max(self._n_clients, 1)
         place, client = np.divmod(distinct(queues * stride + clients), stride)
         found, n_each = np.full(n, NOBODY, np.int32), np.bincount(place, minlength=n)
@@ -75,7 +67,7 @@ class ReaderSets:
         return found
 
     def _number(self, members: Keys) -> int:
-        """The number of a set, given its members in ascending order."""
+        """Return the number of a set, given its members in ascending order."""
         key = members.tobytes()
         if key not in self._numbers:
             self._numbers[key] = self._n_clients + len(self._members)
@@ -83,14 +75,14 @@ class ReaderSets:
         return self._numbers[key]
 
     def _laid_out(self) -> tuple[Keys, Keys]:
-        """Sizes of all sets, and their members end to end; laid out once more when sets are added."""
+        """Return the sizes of all sets, and their members end to end; kept until a set is added."""
         if self._laid[0].size != len(self._members):
             sizes = np.array([one.size for one in self._members], np.int64)
             self._laid = sizes, np.concatenate(self._members)
         return self._laid
 
     def sizes(self, owners: Index) -> Keys:
-        """How many clients read each queue."""
+        """Count the clients that read each queue."""
         found: Keys = (owners >= 0).astype(np.int64)
         if self._members:
             in_set = owners >= self._n_clients
@@ -98,7 +90,7 @@ class ReaderSets:
         return found
 
     def readers(self, owners: Index) -> Readers:
-        """The clients that read each queue."""
+        """Return the clients that read each queue."""
         places = np.flatnonzero(owners >= 0)
         clients = owners[places].astype(np.int64)
         if not self._members:
@@ -113,7 +105,7 @@ class ReaderSets:
         return Readers(np.repeat(places, n_each), found)
 
     def names(self, owners: Index, ids: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """The first reader of every queue, and the others where there are several.
+        """Return the first reader of every queue, and the others where there are several.
 
         Examples
         --------
@@ -136,3 +128,64 @@ class ReaderSets:
                 pa.array(offsets_of(sizes).astype(np.int32)), ids.take(pa.array(rest)), mask=pa.array(sizes == 0)
             )
         return ids.take(pa.array(first, mask=first < 0)), others
+
+
+class ClientNumbers:
+    """Clients by their id and by how often the id comes before in their client list.
+
+    The first of an id has the number of the id, further ones have numbers behind all ids.
+
+    Attributes
+    ----------
+    n_ids, n : int
+        How many ids and how many clients there are.
+    ids : ndarray of int64
+        Number of each client's id.
+
+    Examples
+    --------
+    >>> members = ClientNumbers(np.array([1, 3, 2]))
+    >>> members.of(np.array([1, 1, 1, 2]), np.array([0, 1, 2, 1])).tolist(), members.ids.tolist()
+    ([1, 3, 4, 5], [0, 1, 2, 1, 1, 2])
+    """
+
+    def __init__(self, n_listed: Keys) -> None:
+        further = np.maximum(n_listed - 1, 0)
+        self.n_ids = n_listed.size
+        self.ids: Keys = np.append(np.arange(self.n_ids), np.repeat(np.arange(self.n_ids), further))
+        self.n = self.ids.size
+        self._starts: Keys = self.n_ids + np.cumsum(further) - further
+
+    def of(self, ids: Keys, repeats: Keys) -> Keys:
+        """Return the numbers of clients."""
+        if self.n == self.n_ids:
+            return ids
+        found: Keys = np.where(repeats > 0, self._starts[ids] + repeats - 1, ids)
+        return found
+
+
+class Numbers(NamedTuple):
+    """What the numbers of states stand for, in Java's order."""
+
+    brokers: list[str]
+    rooms: list[str]
+    clients: Strings  # client ids
+    n_queue_ids: int  # one more than the greatest queue id
+    client_numbers: ClientNumbers  # clients by their ids
+    sets: ReaderSets  # sets of several readers, whose numbers are behind those of clients
+    is_mixed: NDArray[np.bool_]  # by row, whether the unit is mixed
+
+    @property
+    def stride(self) -> int:
+        """How many keys of queues a row has."""
+        return max(len(self.brokers), 1) * self.n_queue_ids
+
+    def queue_key(self, rows: NDArray[Any], brokers: NDArray[Any], queue_ids: NDArray[Any]) -> Keys:
+        """Number queues in order: by unit, and in a unit as Java orders them."""
+        key: Keys = (np.asarray(rows, np.int64) * len(self.brokers) + brokers) * self.n_queue_ids + queue_ids
+        return key
+
+    def rows_of(self, keys: Keys) -> Keys:
+        """Return the rows of the units that queues belong to."""
+        rows: Keys = keys // self.stride
+        return rows

@@ -20,25 +20,20 @@ from rmqalloc.evaluation.rows import ErrCode
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges, repeats_of
 from rmqalloc.lazy import lazy_property
-from rmqalloc.ownership._client_numbers import ClientNumbers
 from rmqalloc.ownership._laid_views import Laid, Listed, MixedUnits, ReportedPairs, UnitQueues
 from rmqalloc.ownership._shared_views import SharedUnits, Takers
-from rmqalloc.ownership.reader_sets import Keys, Mask, ReaderSets
+from rmqalloc.ownership.reader_sets import ClientNumbers, Keys, Mask, ReaderSets
+from rmqalloc.ownership.reader_sets import Numbers as Numbers
 from rmqalloc.scenarios.lazy_strings import Derived
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.views.view_units import MixedRows
 
 
 class ClientRows(NamedTuple):
-    """Every client of every unit, which may be very many more than there are queues.
+    """Every client of every unit, which may be very many more than there are queues."""
 
-    Attributes
-    ----------
-    rows, clients, repeats, loads, rooms : ndarray
-        The unit's row, the number of the client's id, how often the id comes before in the client list, the client's queues,
-        and the number of its machine room (-1: not known). Of clients that share an id the first has what the id reads.
-    """
-
+    # The unit's row, the number of the client's id, how often the id comes before in the client list, the client's queues,
+    # and the number of its machine room (-1: not known). Of clients that share an id the first has what the id reads.
     rows: Keys
     clients: Index
     repeats: Keys
@@ -46,40 +41,24 @@ class ClientRows(NamedTuple):
     rooms: Index
 
     def some(self, places: NDArray[Any]) -> ClientRows:
-        """Some of them."""
+        """Return some of the entries."""
         return ClientRows(*(column[places] for column in self))
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Every unit in one state, its names as numbers.
+    """Every unit in one state, its names as numbers."""
 
-    Attributes
-    ----------
-    good : ndarray of bool, shape (n_rows,)
-        Rows of the units.
-    known : ndarray of bool, shape (n_rows,)
-        Rows of which queues and clients follow: before any change also those of units that only a scenario can assign, whose
-        queues nobody reads.
-    queues : ndarray of int64
-        Keys of all queues, ascending; see `Numbers.queue_key`.
-    owners : ndarray of int32
-        Number of the client id that reads each queue, or of a set of several, see `Numbers.sets`; -1 for nobody.
-    readers : ndarray of int32
-        The same of clients, see `Numbers.client_numbers`; the same object where no id repeats.
-    laid : Laid or None
-        The queues of mixed units among these, where there are such.
-    acted_on : ndarray of bool
-        Rows of all views: whether a client of a mixed unit acts on it.
-    """
-
-    good: NDArray[np.bool_]
+    good: NDArray[np.bool_]  # shape (n_rows,): rows of the units
+    # Shape (n_rows,): Rows of which queues and clients follow: before any change also those of units that only a scenario
+    # can assign, whose queues nobody reads
     known: NDArray[np.bool_]
-    queues: Keys
+    queues: Keys  # keys of all queues, ascending; see `Numbers.queue_key`.
+    # Number of the client id that reads each queue, or of a set of several, see `Numbers.sets`; -1 for nobody.
     owners: Index
-    readers: Index
-    laid: Laid | None
-    acted_on: Mask
+    readers: Index  # the same of clients, see `Numbers.client_numbers`; the same object where no id repeats.
+    laid: Laid | None  # the queues of mixed units among these, if there are any
+    acted_on: Mask  # rows of all views: whether a client of a mixed unit acts on it
     _parts: Sequence[_Part]
     _listed: ClientRows | None = None
 
@@ -94,7 +73,7 @@ class State:
         return found if self.laid is None else self._with_readers(found, self.laid)
 
     def _with_readers(self, found: ClientRows, laid: Laid) -> ClientRows:
-        """The same with the queues that each client of a mixed unit reads."""
+        """Replace the loads of clients of mixed units by the number of queues that they read."""
         numbers = self._numbers
         is_mixed = numbers.is_mixed[found.rows]
         stride = max(len(numbers.clients), 1)
@@ -111,48 +90,6 @@ class State:
     def assigned_rows(self) -> ClientRows:
         """Clients of the units that could be assigned."""
         return self.client_rows.some(self.good[self.client_rows.rows])
-
-
-class Numbers(NamedTuple):
-    """What the numbers of states stand for, in Java's order.
-
-    Attributes
-    ----------
-    brokers, rooms : list of str
-    clients : Strings
-        Client ids.
-    n_queue_ids : int
-        One more than the greatest queue id.
-    client_numbers : ClientNumbers
-        Clients by their ids.
-    sets : ReaderSets
-        Sets of several readers, whose numbers are behind those of clients.
-    is_mixed : ndarray of bool
-        By row, whether the unit is mixed.
-    """
-
-    brokers: list[str]
-    rooms: list[str]
-    clients: Strings
-    n_queue_ids: int
-    client_numbers: ClientNumbers
-    sets: ReaderSets
-    is_mixed: NDArray[np.bool_]
-
-    @property
-    def stride(self) -> int:
-        """How many keys of queues a row has."""
-        return max(len(self.brokers), 1) * self.n_queue_ids
-
-    def queue_key(self, rows: NDArray[Any], brokers: NDArray[Any], queue_ids: NDArray[Any]) -> Keys:
-        """Queues as numbers that are in order: by unit, and in it as Java orders them."""
-        key: Keys = (np.asarray(rows, np.int64) * len(self.brokers) + brokers) * self.n_queue_ids + queue_ids
-        return key
-
-    def rows_of(self, keys: Keys) -> Keys:
-        """Rows of the units that queues belong to."""
-        rows: Keys = keys // self.stride
-        return rows
 
 
 class States(NamedTuple):
@@ -219,14 +156,14 @@ def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | Non
         found = _client_numbers(made, len(clients))
         numbers = numbers._replace(client_numbers=found, sets=ReaderSets(found.n))
         made = [[one._replace(numbers=numbers) for one in parts] for parts in made]
-    reported = None if rows is None or not rows.reported else _reported(rows, numbers)
+    reported = mixed.reported(rows, numbers) if rows is not None and mixed is not None and rows.reported else None
     return States(
         [_state(parts, n_rows, mixed, None if place else reported) for place, parts in enumerate(made)], numbers, mixed
     )
 
 
 def _numbers(fleets: Sequence[Fleet], clients: Strings, n_rows: int) -> Numbers:
-    """What numbers stand for, while no id repeats and no unit is mixed."""
+    """Return what numbers stand for, while no id repeats and no unit is mixed."""
     ids = [fleet.queue_lists.queue_ids for fleet in fleets]
     return Numbers(
         _words(fleet.brokers for fleet in fleets),
@@ -240,58 +177,31 @@ def _numbers(fleets: Sequence[Fleet], clients: Strings, n_rows: int) -> Numbers:
 
 
 def _client_numbers(made: Sequence[Sequence[_Part]], n_ids: int) -> ClientNumbers:
-    """The clients of all states, given how often an id repeats in any."""
+    """Number the clients of all states, by how often an id repeats in any."""
     n_listed = np.ones(n_ids, np.int64)
     for one in (one for parts in made for one in parts if not one.part.fleet.is_regular):
         np.maximum.at(n_listed, one.client_of_slot, 1 + one.repeat_of_slot)
     return ClientNumbers(n_listed)
 
 
-def _reported(rows: MixedRows, numbers: Numbers) -> ReportedPairs:
-    """The owners that clients report, as numbers."""
-    broker = {name: i for i, name in enumerate(numbers.brokers)}
-    client = {name: i for i, name in enumerate(numbers.clients.to_list())}
-    found = [
-        (unit, broker[queue.broker_name], queue.queue_id, client[ids[slot]], repeats[slot])
-        for unit, owners in rows.reported.items()
-        for ids, repeats in ((rows.client_ids[unit], _repeats(rows.client_ids[unit])),)
-        for queue, slots in owners.items()
-        for slot in slots
-        if queue.broker_name in broker and ids[slot] in client
-    ]
-    units, brokers, queue_ids, clients, repeats = np.array(found, np.int64).reshape(-1, 5).T
-    keys = numbers.queue_key(units, brokers, queue_ids)
-    return ReportedPairs(np.array(list(rows.reported), np.int64), keys, numbers.client_numbers.of(clients, repeats))
-
-
-def _repeats(ids: Sequence[str]) -> list[int]:
-    """How often each id comes before."""
-    seen: dict[str, int] = {}
-    found = []
-    for one in ids:
-        found.append(seen.setdefault(one, 0))
-        seen[one] += 1
-    return found
-
-
 def _sources(column: Strings) -> tuple[Strings, ...]:
-    """The columns that client ids were picked from."""
+    """Return the columns that client ids were picked from."""
     return column.sources if isinstance(column, Derived) else (column,)
 
 
 def _words(columns: Any) -> list[str]:
-    """All words of some columns, in Java's order."""
+    """Return all words of some columns, in Java's order."""
     return sorted({word for column in columns for word in column.to_list()}, key=utf16)
 
 
 def _places(column: Strings, words: list[str]) -> Index:
-    """Where the words of a column are in the list of all, with -1 behind for none."""
+    """Return the positions of a column's words in the list of all, followed by -1 for none."""
     place = {word: i for i, word in enumerate(words)}
     return np.array([*(place[word] for word in column.to_list()), -1], np.int32)
 
 
 def _state(parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: ReportedPairs | None) -> State:
-    """Parts of different units as one state, with the reported owners where these count."""
+    """Join parts of different units as one state, with the reported owners where these count."""
     n_views = n_rows if mixed is None else mixed.unit_of.size
     good, known = np.zeros((2, n_views), bool)
     for one in parts:
@@ -320,7 +230,7 @@ def _state(parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: 
 
 
 def _laid(parts: list[_Part], mixed: MixedUnits, views: tuple[Keys, Index], good: Mask, listed: Listed) -> Laid:
-    """The views of mixed units laid on one another, given their queues and owners; of a bad unit nobody owns a queue."""
+    """Lay the views of mixed units on one another, given their queues and owners; queues of a bad unit are unowned."""
     numbers, (queues, owners) = parts[0].numbers, views
     rows = numbers.rows_of(queues)
     [rooms] = _end_to_end([(_queue_rooms(one, mixed),) for one in parts])
@@ -333,14 +243,14 @@ def _laid(parts: list[_Part], mixed: MixedUnits, views: tuple[Keys, Index], good
 
 
 def _shared(one: _Part, mixed: MixedUnits) -> SharedUnits:
-    """Views that clients share."""
+    """Return the views that clients share."""
     units, fleet = one.known[mixed.is_shared[one.part.rows[one.known]]], one.part.fleet
     slots = ranges(fleet.slot_starts[units], fleet.n_clients[units])
     return SharedUnits(one.part, units, _queues(one._replace(known=units))[0], one.client_of_slot[slots])
 
 
 def _empty(parts: list[_Part], n_rows: int, n_views: int) -> NDArray[np.bool_]:
-    """Further views without queues or clients: by these nobody takes anything, and nothing is wrong with the unit."""
+    """Return which further views lack queues or clients: nobody takes anything by them, which is no error of the unit."""
     empty = np.zeros(n_views, bool)
     for one in parts:
         empty[[int(one.part.rows[unit]) for unit, reason in one.part.bad.items() if reason.code == ErrCode.EMPTY]] = (
@@ -351,7 +261,7 @@ def _empty(parts: list[_Part], n_rows: int, n_views: int) -> NDArray[np.bool_]:
 
 
 def _queues(one: _Part) -> tuple[Keys, Index]:
-    """Keys of all queues, and their owners."""
+    """Return the keys of all queues, and their owners."""
     part, units, numbers = one.part, one.known, one.numbers
     fleet, lists = part.fleet, part.fleet.queue_lists
     n_queues = fleet.n_queues[units]
@@ -391,5 +301,5 @@ def _client_rows(one: _Part) -> ClientRows:
 
 
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-    """Columns of several parts as one."""
+    """Join the columns of several parts."""
     return [np.concatenate(column) for column in zip(*parts, strict=True)]

@@ -33,13 +33,13 @@ COUNTED = (
 
 
 def units_table(figures: pa.Table) -> pa.Table:
-    """The table of units of which none is mixed, given the figures of all."""
+    """Return the table of units of which none is mixed, given the figures of all."""
     double = pa.array(np.zeros(figures.num_rows, np.int32), mask=pc.not_equal(figures["err_code"], 0).to_numpy())
     return figures.add_column(UNITS_SCHEMA.get_field_index("double_owned"), UNITS_SCHEMA.field("double_owned"), double)
 
 
 def with_mixed(figures: pa.Table, numbered: States, between: Sequence[Between]) -> pa.Table:
-    """The table of units, given the figures of all views."""
+    """Return the table of units, given the figures of all views."""
     assert numbered.mixed is not None
     rows, n_states = np.flatnonzero(numbered.numbers.is_mixed), len(numbered.states)
     units = units_table(figures).slice(0, numbered.numbers.is_mixed.size * n_states)
@@ -62,7 +62,7 @@ def with_mixed(figures: pa.Table, numbered: States, between: Sequence[Between]) 
 
 
 def _first_bad(figures: pa.Table, numbered: States) -> Keys:
-    """For every unit and state the row of the figures that says why it cannot be assigned, its own where nothing does."""
+    """Return for every unit and state the row of figures that says why it cannot be assigned; its own row if none does."""
     mixed, n_states = numbered.mixed, len(numbered.states)
     assert mixed is not None
     acted_on = np.stack([state.acted_on for state in numbered.states], axis=1)
@@ -77,7 +77,7 @@ def _first_bad(figures: pa.Table, numbered: States) -> Keys:
 
 
 def _strategies(figures: pa.Table, numbered: States, bad: NDArray[np.bool_]) -> pa.Array:
-    """Names of the strategies that clients of a unit act by, with a plus between them; the unit's own where none does.
+    """Join the names of the strategies by which clients of a unit act with a plus; its own strategy if no client acts.
 
     Of units that clients share it is how they do.
     """
@@ -98,7 +98,7 @@ def _strategies(figures: pa.Table, numbered: States, bad: NDArray[np.bool_]) -> 
 
 
 def mixed_figures(state: State, queues: Between, numbers: Numbers, mixed: MixedUnits, rows: Keys) -> Columns:
-    """Figures of mixed units in a state."""
+    """Return the figures of mixed units in a state."""
     assert state.laid is not None
     unit, n = np.searchsorted(rows, numbers.rows_of(state.laid.queues)), rows.size
     n_queues = np.bincount(unit, minlength=n)
@@ -123,7 +123,7 @@ def mixed_figures(state: State, queues: Between, numbers: Numbers, mixed: MixedU
 
 
 def _crossing(laid: Laid, clients: ClientRows, numbers: Numbers, rows: Keys) -> Keys:
-    """Units of the queues of which an owner is known to be in another machine room than the broker, a unit per queue."""
+    """Return the unit of each queue that has an owner in another machine room than the broker."""
     stride = max(len(numbers.clients), 1)
     ids, firsts = np.unique(clients.rows * stride + clients.clients, return_index=True)
     places, readers = numbers.sets.readers(laid.owners)
@@ -137,7 +137,7 @@ def _crossing(laid: Laid, clients: ClientRows, numbers: Numbers, rows: Keys) -> 
 
 
 def _movement(mine: Between, numbers: Numbers, rows: Keys, n_queues: Keys, may_own: Keys) -> Columns:
-    """What changes, and how little could.
+    """Count the changes, and the fewest possible.
 
     A queue with one owner before may keep it; one with none or several changes in any state that gives it one owner. So of
     ``n`` clients that may own queues, ``r`` of which get ``b + 1`` and the others ``b``, kept are the lesser of each client's

@@ -18,37 +18,31 @@ Counts = NDArray[np.int64]
 Figures = NDArray[np.float64]
 
 _COARSE, _FINE, _TOPS = 129, 65, 4
-"""Probabilities for which expected numbers are computed, and as many again about so many of the highest points."""
+"""Probabilities sampled, first over the range, then around each of the ``_TOPS`` highest points."""
 
 _NODES, _WEIGHTS = (one / 2 for one in np.polynomial.legendre.leggauss(32))
 
 
 class ReaderCounts(NamedTuple):
-    """Queues by how many clients give them up when they are informed, take them up then, or read them throughout.
+    """Queues by how many clients give them up when they are informed, take them up then, or read them throughout."""
 
-    Attributes
-    ----------
-    gives_up, takes_up, joins, stays : ndarray of int64
-        Clients; those that ``joins`` counts join and take the queue up.
-    unowned, double_owned : ndarray of int64
-        Queues of each kind that count if nobody reads them, and if several clients do.
-    """
-
+    # Clients; those that ``joins`` counts join and take the queue up
     gives_up: Counts
     takes_up: Counts
     joins: Counts
     stays: Counts
+    # Queues of each kind that count if nobody reads them, and if several clients do
     unowned: Counts
     double_owned: Counts
 
     def distinct(self) -> ReaderCounts:
-        """The same with every kind once."""
+        """Return every kind once, with its queues added up."""
         kinds, place = np.unique(np.stack(self[:4]), axis=1, return_inverse=True)
         sums = (np.bincount(place.reshape(-1), one, kinds.shape[1]).astype(np.int64) for one in self[4:])
         return ReaderCounts(*kinds, *sums)
 
     def chances(self, p: Figures, joined: bool) -> tuple[Figures, Figures]:
-        """How likely each kind has no reader and several, where any client is informed with probability ``p``."""
+        """Return the chances that each kind has no reader, and several, if a client is informed with probability ``p``."""
         p = p[:, None]
         sure = self.stays + (self.joins if joined else 0)
         no_old, no_new = p**self.gives_up, (1 - p) ** self.takes_up
@@ -60,7 +54,7 @@ class ReaderCounts(NamedTuple):
 
 
 def expected_by_chance(kinds: ReaderCounts, at_join: float) -> tuple[float, float]:
-    """The greatest expected number of queues without a reader, and with several.
+    """Return the greatest expected number of queues without a reader, and with several.
 
     Examples
     --------
@@ -76,7 +70,7 @@ def expected_by_chance(kinds: ReaderCounts, at_join: float) -> tuple[float, floa
 
 
 def _greatest(kinds: ReaderCounts, joined: bool, low: float, high: float) -> list[float]:
-    """The greatest expected numbers over a range: smooth sums of few terms, which are looked at closer where they are high."""
+    """Return the greatest expected numbers over a range: smooth sums of few terms, sampled more finely where they are high."""
     coarse, step = np.linspace(low, high, _COARSE), (high - low) / (_COARSE - 1)
     found = []
     for which, chance in enumerate(kinds.chances(coarse, joined)):
@@ -88,7 +82,7 @@ def _greatest(kinds: ReaderCounts, joined: bool, low: float, high: float) -> lis
 
 
 def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tuple[float, float]:
-    """The greatest expected number of queues without a reader, and with several, where no timer says when clients follow.
+    """Return the greatest expected number of queues without a reader, and with several, where no timer applies.
 
     All sets of ``k`` informed clients are equally likely then, and the greatest value over ``k`` counts; clients that join act
     from the start. A queue that ``a`` give up and ``b`` take up has none of these readers in C(n - a - b, k - a) of the C(n, k)
@@ -104,7 +98,7 @@ def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tup
     logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])  # of factorials
 
     def share(of: int, some: Counts) -> Figures:
-        """C(of, some) over C(n, k); 0 where there is no such set."""
+        """Return C(of, some) over C(n, k); 0 if there is no such set."""
         inside = np.clip(some, 0, of)
         ways = logs[of] - logs[inside] - logs[of - inside] - logs[n] + logs[k] + logs[n - k]
         return np.where(inside == some, np.exp(ways), 0.0)
@@ -120,22 +114,14 @@ def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tup
 
 
 class OpenSeconds(NamedTuple):
-    """How long queues are open.
+    """How long queues are open."""
 
-    Attributes
-    ----------
-    longest : float
-        The longest time that one can be.
-    total : float
-        Expected sum over queues.
-    """
-
-    longest: float
-    total: float
+    longest: float  # the longest time that one can be
+    total: float  # expected sum over queues
 
 
 def open_seconds(kinds: ReaderCounts, hearing: Hearing) -> tuple[OpenSeconds, OpenSeconds]:
-    """For how long queues have no reader, and several; those that stay so have no part in it.
+    """Return for how long queues have no reader, and several; queues that stay so do not count.
 
     The chance of a kind to be open is a polynomial in the share of informed clients, and that is one in time between the
     moments at which one of a client's waits is over.

@@ -47,7 +47,7 @@ FEW_ROUNDS, MOST_ROUNDS = 8, 64
 """Rounds of fixing decided clients: for all graphs, and for those that nothing else solves."""
 
 LONG_ROW, NEAR = 64, 2
-"""Clients of a graph that is passed along its row at once, if edges only join clients so many positions apart."""
+"""Clients of a graph that is solved along its row at once, if edges join clients at most ``NEAR`` positions apart."""
 
 MOST_FORCED = 1 << 21
 """Clients times vertices and edges of one graph up to which each client in turn is tried as informed."""
@@ -56,24 +56,15 @@ _VALUES_AT_ONCE = 1 << 20
 
 
 class Graphs(NamedTuple):
-    """The terms of the sum above, for many groups and steps.
+    """The terms of the sum above, for many groups and steps."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_graphs + 1,)
-        Clients of each graph, in an order that keeps those that hand over to one another close.
-    const : ndarray of int64, shape (n_graphs,)
-        Queues that are open whoever is informed.
-    informed, uninformed : ndarray of int64, shape (n_clients,)
-        Queues that are open if this client is informed, and if it is not.
-    tail, head, weight : ndarray of int64, shape (n_edges,)
-        Queues that are open if the tail is informed and the head is not.
-    """
-
+    # Shape (n_graphs + 1,): Clients of each graph, in an order that keeps those that hand over to one another close
     offsets: Counts
-    const: Counts
+    const: Counts  # shape (n_graphs,): queues that are open whoever is informed
+    # Shape (n_clients,): Queues that are open if this client is informed, and if it is not
     informed: Counts
     uninformed: Counts
+    # Shape (n_edges,): Queues that are open if the tail is informed and the head is not
     tail: Counts
     head: Counts
     weight: Counts
@@ -84,16 +75,16 @@ class Graphs(NamedTuple):
         return np.repeat(np.arange(self.const.size), np.diff(self.offsets))
 
     def total(self, values: Counts) -> Counts:
-        """Sums of values of clients by graph."""
+        """Sum values of clients by graph."""
         upto = np.append(0, np.cumsum(values))
         return np.asarray(np.diff(upto[self.offsets]))
 
     def of_clients(self, ends: Counts) -> Counts:
-        """Weight of the edges that have their tail, or their head, at each client."""
+        """Return the weight of the edges that have their tail, or their head, at each client."""
         return np.bincount(ends, self.weight, self.informed.size).astype(np.int64)
 
     def part(self, graphs: Counts) -> Graphs:
-        """A selection of graphs; one may be selected several times."""
+        """Select graphs; one may be selected several times."""
         sizes = np.diff(self.offsets)[graphs]
         old = ranges(self.offsets[:-1][graphs], sizes)
         offsets = offsets_of(sizes)
@@ -110,21 +101,14 @@ class Graphs(NamedTuple):
 
 
 class Worst(NamedTuple):
-    """The most queues that can be open at one moment.
+    """The most queues that can be open at one moment."""
 
-    Attributes
-    ----------
-    most : ndarray of int64, shape (n_graphs,)
-    is_exact : ndarray of bool, shape (n_graphs,)
-        Whether some moment attains it; if not, it is an upper bound.
-    """
-
-    most: Counts
-    is_exact: Mask
+    most: Counts  # shape (n_graphs,)
+    is_exact: Mask  # shape (n_graphs,): whether some moment attains it; if not, it is an upper bound
 
 
 def worst_moments(graphs: Graphs, needs_one: Mask | None = None) -> Worst:
-    """The maximum over all sets of clients that may be informed.
+    """Return the maximum over all sets of clients that may be informed.
 
     Examples
     --------
@@ -154,7 +138,7 @@ def worst_moments(graphs: Graphs, needs_one: Mask | None = None) -> Worst:
 
 
 def _with_one(graphs: Graphs) -> Worst:
-    """The maximum over all non-empty sets: the greatest, over all clients, of the maximum over the sets with this client."""
+    """Return the maximum over all non-empty sets: the greatest over clients of the maximum over the sets with this client."""
     sizes, starts = np.diff(graphs.offsets), graphs.offsets[:-1]
     copies = graphs.part(np.repeat(np.arange(sizes.size), sizes))
     # The i-th copy of a graph rewards its i-th client for being informed, so much that every best set contains it.
@@ -167,7 +151,7 @@ def _with_one(graphs: Graphs) -> Worst:
 
 
 def _solved(graphs: Graphs) -> Worst:
-    """The cheapest way for each: long rows of neighbours are passed along at once; rounds would take off their ends alone."""
+    """Solve each graph the cheapest way: long rows of neighbours at once, as rounds would decide their ends alone."""
     sizes, reach = np.diff(graphs.offsets), _reach(graphs)
     is_row = (sizes >= LONG_ROW) & (reach > 0) & (reach <= NEAR) & (sizes <= MOST_VALUES >> NEAR)
     if not is_row.any():
@@ -205,14 +189,14 @@ def _by_rounds(graphs: Graphs, rounds: int) -> Worst:
 
 
 def _reach(graphs: Graphs) -> Counts:
-    """Greatest distance between the positions of an edge's clients, by graph."""
+    """Return the greatest distance between the positions of an edge's clients, by graph."""
     reach = np.zeros(graphs.const.size, np.int64)
     np.maximum.at(reach, graphs.graph_of[graphs.tail], np.abs(graphs.tail - graphs.head))
     return reach
 
 
 def _undecided(graphs: Graphs, rounds: int) -> Graphs:
-    """The graphs without their decided clients, which are folded into the constants and the terms of the others."""
+    """Fold decided clients into the constants and the terms of the others."""
     const, (offsets, _, informed, uninformed, tail, head, weight) = graphs.const.copy(), graphs
     for _ in range(rounds):
         now = Graphs(offsets, const, informed, uninformed, tail, head, weight)
@@ -235,7 +219,7 @@ def _undecided(graphs: Graphs, rounds: int) -> Graphs:
 
 
 def _in_rows(graphs: Graphs, k: int) -> Counts:
-    """The maxima of graphs whose edges join clients at most ``k`` positions apart."""
+    """Return the maxima of graphs whose edges join clients at most ``k`` positions apart."""
     sizes = np.diff(graphs.offsets)
     by_size = np.argsort(sizes, kind="stable")
     per_graph = max(1 << k, int(sizes.max()) * k)
@@ -247,7 +231,7 @@ def _in_rows(graphs: Graphs, k: int) -> Counts:
 
 
 def _along(graphs: Graphs, k: int) -> Counts:
-    """`_in_rows` for all graphs at once; bit ``d - 1`` of a state says whether the client ``d`` positions back is informed."""
+    """Solve all graphs at once; bit ``d - 1`` of a state is set if the client ``d`` positions back is informed."""
     sizes, graph = np.diff(graphs.offsets), graphs.graph_of
     n, longest = sizes.size, int(sizes.max())
     position = np.arange(graphs.informed.size) - graphs.offsets[:-1][graph]

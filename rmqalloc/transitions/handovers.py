@@ -20,45 +20,30 @@ Mask = NDArray[np.bool_]
 
 
 class Handovers(NamedTuple):
-    """Queues of steps, and who reads them; a row is a step of a group, or of one topic of it.
+    """Queues of steps, and who reads them; a row is a step of a group, or of one topic of it."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_rows + 1,)
-        Clients to inform of each row; with ``n_staying`` those alone that read a queue which changes its reader, unless the
-        row needs one.
-    informee : ndarray of int64
-        Of the clients of all rows laid end to end: its index among the clients to inform, if it is one.
-    row : ndarray of int64, shape (n_queues,)
-        Row of every queue.
-    old, new : ndarray of int64, shape (n_queues,)
-        Who reads it before and after the step, as positions in ``informee``; -1 for nobody, or a client that leaves.
-    inform_old, inform_new : ndarray of bool, shape (n_queues,)
-        Whether that client is informed of the step.
-    written : ndarray of bool, shape (n_queues,)
-        Whether producers write to the queue.
-    needs_one : ndarray of bool, shape (n_rows,)
-        Whether the step begins with the first client that is informed.
-    joins : ndarray of bool, shape (n_informees,)
-        Clients to inform that join in the step: they know of it from the start.
-    n_staying : ndarray of int64, shape (n_rows,), optional
-        Number of all clients to inform that do not join; by default those of ``offsets`` are all.
-    """
-
+    # Shape (n_rows + 1,): Clients to inform of each row; with ``n_staying`` those alone that read a queue which changes its
+    # reader, unless the row needs one
     offsets: Positions
-    informee: Positions
-    row: Positions
+    informee: (
+        Positions  # of the clients of all rows laid end to end: its index among the clients to inform, if it is one
+    )
+    row: Positions  # shape (n_queues,): row of every queue
+    # Shape (n_queues,): Who reads it before and after the step, as positions in ``informee``; -1 for nobody, or a client
+    # that leaves
     old: Positions
     new: Positions
+    # Shape (n_queues,): Whether that client is informed of the step
     inform_old: Mask
     inform_new: Mask
-    written: Mask
-    needs_one: Mask
-    joins: Mask
+    written: Mask  # shape (n_queues,): whether producers write to the queue
+    needs_one: Mask  # shape (n_rows,): whether the step begins with the first client that is informed
+    joins: Mask  # shape (n_informees,): clients to inform that join in the step: they know of it from the start
+    # Shape (n_rows,): Number of all clients to inform that do not join; by default those of ``offsets`` are all
     n_staying: Positions | None = None
 
     def unowned(self, counted: Mask | None = None) -> OpenQueues:
-        """Queues without a reader: the old one is informed or gone, and the new one is not informed or nobody.
+        """Return the queues without a reader: the old one is informed or gone, and the new one is not informed or missing.
 
         A reader that need not be informed reads it throughout.
         """
@@ -70,7 +55,7 @@ class Handovers(NamedTuple):
         )
 
     def double_owned(self, counted: Mask | None = None) -> OpenQueues:
-        """Queues with two readers: the new one is informed, or need not be, and the old one is not, or need not be."""
+        """Return the queues with two readers: the new one is informed or need not be, the old one is not or need not be."""
         both = (self.old >= 0) & (self.new >= 0)
         both = both if counted is None else both & counted
         late, early = both & self.inform_old, both & ~self.inform_old
@@ -79,23 +64,14 @@ class Handovers(NamedTuple):
 
 
 class OpenQueues(NamedTuple):
-    """Queues that can be open, by kind.
-
-    Attributes
-    ----------
-    handovers : Handovers
-    always : ndarray of int64
-        Rows of queues that are open whoever is informed.
-    informed, uninformed : ndarray of int64
-        Clients to inform, by each queue that is open while this one is informed, or is not.
-    tail, head : ndarray of int64
-        The same by each queue that is open while the tail is informed and the head is not.
-    """
+    """Queues that can be open, by kind."""
 
     handovers: Handovers
-    always: Positions
+    always: Positions  # rows of queues that are open whoever is informed
+    # Clients to inform, by each queue that is open while this one is informed, or is not
     informed: Positions
     uninformed: Positions
+    # The same by each queue that is open while the tail is informed and the head is not
     tail: Positions
     head: Positions
 
@@ -110,7 +86,7 @@ class OpenQueues(NamedTuple):
         first: Positions,
         then: Positions,
     ) -> OpenQueues:
-        """The queues of masks: open once ``first`` is informed and until ``then`` is; a reader that stays opens nothing."""
+        """Collect queues by masks: open once ``first`` is informed, until ``then`` is; a reader that stays opens nothing."""
         differs = first != then
         passed = passed & differs
         return cls(
@@ -123,7 +99,7 @@ class OpenQueues(NamedTuple):
         )
 
     def graphs(self) -> Graphs:
-        """The terms of the worst moment."""
+        """Return the terms of the worst moment."""
         h = self.handovers
         n = int(h.offsets[-1])
         pairs, weight = np.unique(self.tail * max(n, 1) + self.head, return_counts=True)

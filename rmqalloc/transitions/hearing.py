@@ -34,7 +34,7 @@ WAYS = ("notice", "timer", "scan", "crash")
 
 
 def sum_below(x: Seconds, widths: tuple[float, ...], integrals: int = 0) -> Seconds:
-    """Distribution function of a sum of uniform variables on [0, w], integrated from 0 so many times.
+    """Compute the distribution function of a sum of uniform variables on [0, w], integrated ``integrals`` times from 0.
 
     Examples
     --------
@@ -53,19 +53,6 @@ def sum_below(x: Seconds, widths: tuple[float, ...], integrals: int = 0) -> Seco
 class Hearing:
     """The time until a client is informed, in seconds.
 
-    Attributes
-    ----------
-    waits : tuple of float
-        Each client waits for the sum of times that are uniform on [0, wait].
-    at_once : float
-        Probability that it does not wait.
-    fixed : float
-        What is added to these waits.
-    first : tuple of float
-        Earliest and latest time at which the first client can be informed: a wait that all have in common, its mean in between.
-    join_delay : float
-        When a client that joins acts for the first time.
-
     Examples
     --------
     >>> timer = Hearing((20.0,))
@@ -73,14 +60,16 @@ class Hearing:
     (10.0, 20.0, 3.333)
     """
 
-    waits: tuple[float, ...]
-    at_once: float = 0.0
-    fixed: float = 0.0
+    waits: tuple[float, ...]  # each client waits for the sum of times that are uniform on [0, wait]
+    at_once: float = 0.0  # probability that it does not wait
+    fixed: float = 0.0  # what is added to these waits
+    # Earliest and latest time at which the first client can be informed: a wait that all have in common, its mean in
+    # between
     first: tuple[float, float] = (0.0, 0.0)
-    join_delay: float = 0.0
+    join_delay: float = 0.0  # when a client that joins acts for the first time
 
     def of_a_join(self) -> Hearing:
-        """The same where a client joins: it sends heartbeats to all brokers from the start, so that no list is out of date."""
+        """Return the time after a join: the client sends heartbeats to all brokers at once, so no list is out of date."""
         return hearing_of("notice") if self.fixed else replace(self, first=(0.0, 0.0))
 
     @property
@@ -128,20 +117,20 @@ class Hearing:
         return self.mean - sum(self.first) / 2 - self.join_delay + self.before_a_join
 
     def later_than(self, x: Seconds) -> Seconds:
-        """Probability that a client is informed more than ``x`` after the common wait."""
+        """Return the probability that a client is informed more than ``x`` after the common wait."""
         return (1 - self.at_once) * self._waits_longer(x)
 
     def _waits_longer(self, x: Seconds) -> Seconds:
         return np.asarray(np.where(x < self.fixed, 1.0, 1 - sum_below(np.maximum(x - self.fixed, 0.0), self.waits)))
 
     def apart(self, x: Seconds) -> Seconds:
-        """Probability that a client is informed more than ``x`` after a given other."""
+        """Return the probability that a client is informed more than ``x`` after a given other."""
         both, one = (1 - self.at_once) ** 2, self.at_once * (1 - self.at_once)
         return both * (1 - sum_below(x + sum(self.waits), self.waits * 2)) + one * self._waits_longer(x)
 
 
 def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1, is_ordered: bool = False) -> Hearing:
-    """How clients learn that others joined or left.
+    """Return how clients learn that others joined or left.
 
     Examples
     --------

@@ -36,32 +36,17 @@ _STEP = 1e-3  # seconds: to what the 99th percentile is rounded, upwards
 
 
 class Open(NamedTuple):
-    """Queues that are open while steps last, row by row.
+    """Queues that are open while steps last, row by row."""
 
-    Attributes
-    ----------
-    most : ndarray of int64
-        At one moment, over all sets of informed clients.
-    is_exact : ndarray of bool
-        Whether some moment attains it; if not, it is an upper bound.
-    expected : ndarray of float64
-        The greatest expected number at one moment.
-    after : ndarray of int64
-        Queues that stay open when all clients are informed; they have no part in the seconds.
-    seconds_worst, seconds_p99 : ndarray of float64
-        The longest time that one queue can be open, and an upper bound of the 99th percentile of the longest; nan where
-        it is not known how clients are informed.
-    queue_seconds : ndarray of float64
-        Expected sum over queues of the seconds for which each is open.
-    """
-
-    most: Counts
-    is_exact: Mask
-    expected: Figures
-    after: Counts
+    most: Counts  # at one moment, over all sets of informed clients
+    is_exact: Mask  # whether some moment attains it; if not, it is an upper bound
+    expected: Figures  # the greatest expected number at one moment
+    after: Counts  # queues that stay open when all clients are informed; they have no part in the seconds
+    # The longest time that one queue can be open, and an upper bound of the 99th percentile of the longest; nan where it is
+    # not known how clients are informed
     seconds_worst: Figures
     seconds_p99: Figures
-    queue_seconds: Figures
+    queue_seconds: Figures  # expected sum over queues of the seconds for which each is open
 
 
 class _Sum(NamedTuple):
@@ -73,17 +58,17 @@ class _Sum(NamedTuple):
     passed: Counts
 
     def at(self, p: Figures) -> Figures:
-        """How many are open, expected, if each client is informed with probability ``p``."""
+        """Return the expected number of open queues if each client is informed with probability ``p``."""
         return np.asarray(self.always + self.informed * p + self.uninformed * (1 - p) + self.passed * p * (1 - p))
 
     def greatest(self, least: float, most: float) -> Figures:
-        """The greatest of these over a range of probabilities."""
+        """Return the greatest expected number over a range of probabilities."""
         top = (1 + (self.informed - self.uninformed) / np.maximum(self.passed, 1)) / 2
         tried = (np.full(top.size, least), np.full(top.size, most), np.clip(top, least, most))
         return np.asarray(np.maximum.reduce([self.at(p) for p in tried]))
 
     def greatest_by_number(self, n: Counts, needs_one: Mask) -> Figures:
-        """The same over the number of informed clients of ``n``."""
+        """Return the greatest expected number over the number of informed clients of ``n``."""
         clients = np.maximum(n, 1)
         apart = self.passed / np.maximum(clients * (clients - 1), 1)  # pairs of a single client do not exist
 
@@ -117,7 +102,7 @@ class _Terms:
 
 
 def open_queues(of: OpenQueues, hearings: list[Hearing | None], way: NDArray[np.int64]) -> Open:
-    """The figures of steps."""
+    """Return the figures of steps."""
     h = of.handovers
     graphs = of.graphs()
     worst: Worst = worst_moments(graphs, h.needs_one)
@@ -136,7 +121,7 @@ def open_queues(of: OpenQueues, hearings: list[Hearing | None], way: NDArray[np.
 
 
 def _terms(of: OpenQueues, graphs: Graphs) -> _Terms:
-    """The kinds of queues by row."""
+    """Count the kinds of queues by row."""
     h = of.handovers
     n_rows, row, joins = h.needs_one.size, graphs.graph_of, h.joins
 
@@ -175,7 +160,7 @@ def _terms(of: OpenQueues, graphs: Graphs) -> _Terms:
 
 
 def _seconds(t: _Terms, rows: Counts, hearing: Hearing) -> tuple[Figures, Figures, Figures]:
-    """The longest time, the 99th percentile of the longest, and the sum over queues."""
+    """Return the longest time, the 99th percentile of the longest, and the sum over queues."""
     t = _Terms(**{one.name: _some(getattr(t, one.name), rows) for one in fields(t)})
     delay, waits = hearing.join_delay, t.waits > 0
     since_join = max(hearing.latest - delay, 0.0)
@@ -198,12 +183,12 @@ def _seconds(t: _Terms, rows: Counts, hearing: Hearing) -> tuple[Figures, Figure
 
 
 def _some(column: Any, rows: Counts) -> Any:
-    """Some rows of a column, or of the columns of a sum."""
+    """Return some rows of a column, or of the columns of a sum."""
     return _Sum(*(one[rows] for one in column)) if isinstance(column, _Sum) else column[rows]
 
 
 def _percentile(clients: Counts, hearing: Hearing) -> Figures:
-    """Time that is exceeded with a probability of at most `P99`, by bisection: both bounds fall as the time grows."""
+    """Find the time exceeded with a probability of at most `P99`, by bisection: both bounds fall as the time grows."""
     pairs, waits, heads, tails, late, join_waits = clients
     delay = hearing.join_delay
 

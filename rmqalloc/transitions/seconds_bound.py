@@ -15,21 +15,14 @@ _SECONDS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(?:@(worst|p99))?")
 
 
 class SecondsBound(NamedTuple):
-    """The longest time that a queue may have no owner.
-
-    Attributes
-    ----------
-    seconds : float
-    of : {"worst", "p99"}
-        Whether it bounds the longest time at all, or the 99th percentile.
-    """
+    """The longest time that a queue may have no owner."""
 
     seconds: float
-    of: str = "worst"
+    of: str = "worst"  # {"worst", "p99"}: Whether it bounds the longest time at all, or the 99th percentile
 
     @classmethod
     def parse(cls, text: str) -> SecondsBound:
-        """The bound that a text such as ``30`` or ``30@p99`` gives.
+        """Parse a bound from a text such as ``30`` or ``30@p99``.
 
         Examples
         --------
@@ -42,12 +35,12 @@ class SecondsBound(NamedTuple):
         return cls(float(found[1]), found[2] or "worst")
 
     def of_row(self, row: Mapping[str, Any]) -> float:
-        """The seconds of a row of figures that it bounds; infinite where a queue gets no owner or nothing says when."""
+        """Return the upper bound of a row in seconds; infinity if a queue stays unowned or no timer applies."""
         seconds = row[f"unowned_seconds_{self.of}"]
         return math.inf if row["unowned_after"] or seconds is None else float(seconds)
 
     def violation(self, row: Mapping[str, Any]) -> str:
-        """Why a row does not keep it, as text."""
+        """Say why a row does not keep the bound."""
         if row["unowned_after"]:
             said = (
                 f"{counted(row['unowned_after'], 'queue has', 'queues have')} no owner when all clients have followed"
@@ -63,7 +56,7 @@ class SecondsText(Text):
     """The kind of field that holds such a bound as text."""
 
     def read(self, given: Any) -> str:
-        """The text."""
+        """Return the text if it is a bound."""
         text = super().read(given)
         try:
             SecondsBound.parse(text)
@@ -72,5 +65,5 @@ class SecondsText(Text):
         return text
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
+        """Return the JSON Schema of the field."""
         return {"type": "string", "pattern": f"^{_SECONDS.pattern}$"}

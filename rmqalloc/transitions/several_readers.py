@@ -3,6 +3,9 @@
 The graphs of `rmqalloc.transitions` know one reader before a step and one after. Of several one is kept there: too few queues
 without a reader are never counted so. The most is known by trying every set of informed clients where few change, and is a
 bound elsewhere. All else follows from how many clients give a queue up, take it up, and read it throughout.
+
+An informed client reads what it reads after the step, any other what it reads before. So with the readers of a queue as bits,
+the readers with the set S informed are ``old & ~S | new & S``.
 """
 
 from __future__ import annotations
@@ -21,41 +24,31 @@ from rmqalloc.transitions._chances import (
     expected_by_number,
     open_seconds,
 )
-from rmqalloc.transitions._subsets import MOST_CLIENTS, most_in_subsets
 from rmqalloc.transitions.hearing import Hearing
 from rmqalloc.transitions.open_queues import Open
 
 Clients = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Bits = NDArray[np.int64]
+
+MOST_CLIENTS = 12
+"""Clients up to which every set is tried."""
 
 
 class ReadersOfStep(NamedTuple):
-    """Who reads the queues of a step.
+    """Who reads the queues of a step."""
 
-    Attributes
-    ----------
-    old, new : ndarray of int64, shape (n, n_queues)
-        Readers before and after it, as positions in the group; -1 for nobody. A client that leaves reads nothing before.
-    written : ndarray of bool, shape (n_queues,)
-        Whether producers write to the queue.
-    to_inform, joins : ndarray of bool, shape (n_clients,)
-        Clients that are informed of the step, and those of them that join.
-    begins_with_one : bool
-        Whether the step begins when the first of them is informed.
-    hearing : Hearing or None
-        How they are informed.
-    shared : ndarray of bool, shape (n_queues,), optional
-        Queues that several clients may read.
-    """
-
+    # Shape (n, n_queues): Readers before and after it, as positions in the group; -1 for nobody. A client that leaves reads
+    # nothing before.
     old: Clients
     new: Clients
-    written: Mask
+    written: Mask  # shape (n_queues,): whether producers write to the queue
+    # Shape (n_clients,): Clients that are informed of the step, and those of them that join
     to_inform: Mask
     joins: Mask
-    begins_with_one: bool
-    hearing: Hearing | None
-    shared: Mask | None = None
+    begins_with_one: bool  # whether the step begins when the first of them is informed
+    hearing: Hearing | None  # how they are informed
+    shared: Mask | None = None  # shape (n_queues,): queues that several clients may read
 
 
 def correct_row(row: int, step: ReadersOfStep, unowned: Mapping[str, Open], double: Open) -> None:
@@ -109,7 +102,7 @@ class _Kinds(NamedTuple):
         return distinct(np.append(self.old[self.goes], self.new[self.comes]))
 
     def bits(self) -> tuple[Clients, Clients]:
-        """The changing readers before and after as bits. Others are two bits behind them, for one or for several."""
+        """Return the changing readers before and after as bits; two further bits stand for one, or several, other readers."""
         changing = self.changing
         always = ((1 << np.minimum(self.stays.sum(axis=0), 2)) - 1) << changing.size
         old, new = (
@@ -119,7 +112,7 @@ class _Kinds(NamedTuple):
         return old, new
 
     def reader_counts(self, mask: Mask, joins: Mask) -> ReaderCounts:
-        """How many readers change or stay; queues of a mask count if nobody reads them."""
+        """Count the readers that change or stay; queues of a mask count if nobody reads them."""
         joining = self.comes & np.append(joins, False)[self.new]
         goes, comes, joining, stays = (
             one.sum(axis=0) for one in (self.goes, self.comes & ~joining, joining, self.stays)
@@ -137,7 +130,7 @@ class _Figure(NamedTuple):
 
 
 def _figures(step: ReadersOfStep, kinds: _Kinds, mask: Mask) -> tuple[_Figure, _Figure]:
-    """Queues of a mask without a reader, and all queues with several."""
+    """Return the figures of queues of a mask without a reader, and of all queues with several."""
     n_after = (kinds.new >= 0).sum(axis=0)
     after = int(kinds.counts[mask & (n_after == 0)].sum()), int(kinds.owned[n_after > 1].sum())
     changing, n_informees = kinds.changing, int(step.to_inform.sum())
@@ -157,10 +150,31 @@ def _figures(step: ReadersOfStep, kinds: _Kinds, mask: Mask) -> tuple[_Figure, _
 
 
 def _put(one: Open, row: int, figure: _Figure) -> None:
-    """Figures of a row; how long the longest is open is bounded by how long it can be."""
+    """Write the figures of a row; the longest possible time bounds the 99th percentile."""
     one.is_exact[row] = figure.most is not None
     if figure.most is not None:
         one.most[row] = figure.most
     longest, total = (np.nan, np.nan) if figure.seconds is None else figure.seconds
     one.expected[row], one.after[row], one.queue_seconds[row] = figure.expected, figure.after, total
     one.seconds_worst[row] = one.seconds_p99[row] = longest
+
+
+def most_in_subsets(
+    old: Bits, new: Bits, counts: tuple[Bits, Bits], n_clients: int, needs_one: bool
+) -> tuple[int, int]:
+    """Return the most queues without a reader, and with several, over all sets, or all non-empty sets.
+
+    Examples
+    --------
+    Two clients read a queue, and a third will:
+
+    >>> one = np.array([1])
+    >>> most_in_subsets(np.array([0b011]), np.array([0b100]), (one, one), 3, False)
+    (1, 1)
+    """
+    first = int(needs_one and n_clients > 0)  # sets are in the order of their bits
+    informed = np.arange(first, 1 << n_clients)[:, None]
+    readers = old & ~informed | new & informed
+    several = (readers & (readers - 1)) != 0
+    unowned, double = (int((is_open @ n).max()) for is_open, n in zip((readers == 0, several), counts, strict=True))
+    return unowned, double

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rmqalloc.documents.fields import MAX_QUEUES
@@ -21,34 +21,22 @@ from rmqalloc.views.view import View
 
 
 def is_clustering(group: Group) -> bool:
-    """Whether clients divide the queues of a group: they do not if they broadcast or share the messages of queues."""
+    """Return True if clients divide the queues of a group: they do not if they broadcast or share the messages of queues."""
     return group.message_model == "CLUSTERING" and not group.is_shared
 
 
 @dataclass(eq=False)
 class GroupViews:
-    """A group with the views of its clients.
-
-    Attributes
-    ----------
-    group : Group
-    routes : mapping of name to Topic
-    clients : list of Client
-        The group's clients, then those that only some brokers list; a position in this list is a slot.
-    methods : list of Method
-        Strategy of every slot.
-    dialects : list of str
-        Dialect of every slot, see `View.dialect`.
-    topics : list of str
-        Subscriptions of the group and of all its clients.
-    """
+    """A group with the views of its clients."""
 
     group: Group
     routes: Mapping[str, Topic]
-    clients: list[Client]
-    methods: list[Method]
-    dialects: list[str]
-    topics: list[str]
+    clients: list[
+        Client
+    ]  # the group's clients, then those that only some brokers list; a position in this list is a slot
+    methods: list[Method]  # strategy of every slot
+    dialects: list[str]  # dialect of every slot, see `View.dialect`.
+    topics: list[str]  # subscriptions of the group and of all its clients
 
     @property
     def strategy(self) -> str:
@@ -85,7 +73,7 @@ class GroupViews:
         return {}
 
     def clients_of(self, ids: Ids) -> tuple[Client, ...]:
-        """The clients of a list of ids; one object for all topics."""
+        """Return the clients of a list of ids; one object for all topics."""
         if ids not in self._listed:
             by_id = {client.client_id: client for client in self.clients}
             self._listed[ids] = tuple(by_id[one] for one in ids)
@@ -104,7 +92,7 @@ class GroupViews:
         return anything, subscribed
 
     def subscribers(self, topic: str) -> Sequence[int]:
-        """Slots that subscribe to a topic or may do so, ascending; all subscribe to retry topics."""
+        """Return the slots that subscribe to a topic or may do so, ascending; all subscribe to retry topics."""
         if topic.startswith(RETRY_PREFIX):
             return range(len(self.clients))
         anything, subscribed = self._by_topic
@@ -115,7 +103,7 @@ class GroupViews:
         return {}
 
     def client_lists(self, topic: str) -> list[Ids]:
-        """Client lists that brokers of a topic may give to a client: one per broker that knows the group, if they differ."""
+        """Return the distinct client lists that brokers of a topic may give to a client."""
         by_broker = self.group.broker_client_ids or {}
         route = self.routes.get(topic)
         asked = [b.broker_name for b in route.brokers if b.broker_name in by_broker] if route is not None else []
@@ -134,7 +122,7 @@ class ViewReader:
         self._queues: dict[str, Queues] = {}
 
     def views_of(self, group: Group, apart: Mapping[str, str] | None = None) -> GroupViews:
-        """The clients of a group and their strategies.
+        """Read the clients of a group and their strategies.
 
         Clients of several dialects that divide alike have one view, unless ``apart`` tells them apart: see `ToldApart.among`.
         """
@@ -151,11 +139,11 @@ class ViewReader:
         return GroupViews(group, self._routes, clients, _methods(group, clients), dialects, topics)
 
     def units_of(self, found: GroupViews) -> list[UnitViews]:
-        """The views of a group for each of its topics that has queues."""
+        """Read the views of a group for each of its topics that has queues."""
         return list(filter(None, (self.unit_of(found, topic) for topic in found.topics)))
 
     def unit_of(self, found: GroupViews, topic: str) -> UnitViews | None:
-        """The views of a group for one topic, None for a topic without queues."""
+        """Read the views of a group for one topic; None for a topic without queues."""
         queues = self._queues_of(topic)
         if not queues:
             return None
@@ -181,38 +169,29 @@ class ViewReader:
         return UnitViews(topic, queues, found.client_ids, options, is_pop, unsure)
 
     def _queues_of(self, topic: str) -> Queues:
-        """Queues that consumers see, in Java's order."""
+        """Return the queues that consumers see, in Java's order."""
         if topic not in self._queues:
-            route = self._routes.get(topic)
-            self._queues[topic] = tuple(sort_queues(_few(route))) if route is not None else ()
+            if (route := self._routes.get(topic)) is not None:
+                check_queue_count(topic, sum(broker.read_queue_nums for broker in route.brokers))
+            self._queues[topic] = () if route is None else tuple(sort_queues(route.queues()))
         return self._queues[topic]
 
 
 def _methods(group: Group, clients: Sequence[Client]) -> list[Method]:
-    """Strategy of every client; equal ones are one object."""
-    made: dict[tuple[object, ...], Method] = {}
-    found = []
-    for client in clients:
-        key = (client.strategy, client.virtual_nodes, client.language)
-        if key not in made:
-            made[key] = method_of(group, client)
-        found.append(made[key])
-    return found
+    """Return the strategy of every client; equal ones are one object."""
+    kinds = [(one.strategy, one.virtual_nodes, one.language) for one in clients]
+    made = {kind: method_of(group, one) for kind, one in dict(zip(kinds, clients, strict=True)).items()}
+    return [made[kind] for kind in kinds]
 
 
 def _seen(client: Client, topic: str, queues: Queues) -> Queues:
-    """Queues that one client sees."""
+    """Return the queues that one client sees."""
     seen = None if client.sees_read_queue_nums is None else client.sees_read_queue_nums.get(topic)
     if seen is None:
         return queues
     check_queue_count(topic, sum(seen.values()))
     found = tuple(sort_queues(MessageQueue(topic, name, i) for name, n in seen.items() for i in range(n)))
     return queues if found == queues else found
-
-
-def _few(topic: Topic) -> Iterator[MessageQueue]:
-    check_queue_count(topic.name, sum(broker.read_queue_nums for broker in topic.brokers))
-    return topic.queues()
 
 
 class TooManyQueuesError(Error, ValueError):

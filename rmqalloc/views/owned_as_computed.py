@@ -1,4 +1,4 @@
-"""Groups that own what one strategy gives them, told from what they report and how much of that the strategy explains."""
+"""Recognise groups that own what one strategy gives them, by their reports and how much of these the strategy explains."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class OwnedAsComputed:
         self._queues: dict[str, _Owned] = {}
 
     def is_known(self, group: Group) -> bool:
-        """Whether all clients of a group report what they own."""
+        """Return True if all clients of a group report what they own."""
         return self._owned_by(group) is not None
 
     def otherwise(self, group: Group, topic: Topic) -> bool:
-        """Whether all clients report, and a queue of the topic may have other owners than the group's strategy gives it."""
+        """Return True if all clients report, and a queue of the topic may have other owners than by the group's strategy."""
         owned = self._owned_by(group)
         if owned is None or sum(one.read_queue_nums for one in topic.brokers if one.is_readable) > len(owned):
             return owned is not None
@@ -29,7 +29,7 @@ class OwnedAsComputed:
         return not self._queues[topic.name] <= owned
 
     def _owned_by(self, group: Group) -> _Owned | None:
-        """Queues whose one owner is who the strategy says, none if it is not so of some; None unless all clients report."""
+        """Return the reported queues if the strategy explains them all, else no queues; None unless all clients report."""
         if group.name not in self._owned:
             owned = [client.owned for client in group.clients if client.owned is not None]
             queues = _Owned().union(*owned)

@@ -38,15 +38,15 @@ class ReportedOwners:
         return found
 
     def speaks_of(self, topic: str) -> bool:
-        """Whether the reports say anything of a topic: of a retry topic they do not, if nobody reports any queue of it."""
+        """Return True if the reports cover a topic: they cover a retry topic only if a client reports a queue of it."""
         return not topic.startswith(RETRY_PREFIX) or topic in self._by_topic
 
     def reports(self, unit: UnitViews) -> bool:
-        """Whether all clients report what they own, and of this unit."""
+        """Return True if all clients report what they own, and the reports cover this unit."""
         return self.any_answer and not self.silent and self.speaks_of(unit.topic)
 
     def owners(self, unit: UnitViews) -> Takers:
-        """Slots that report each queue of a unit."""
+        """Return the slots that report each queue of a unit."""
         if unit not in self._owners:
             self._owners[unit] = self._owners_of(unit)
         return self._owners[unit]
@@ -65,22 +65,22 @@ class ReportedOwners:
         return owners
 
     def unowned(self, unit: UnitViews) -> Queues:
-        """Queues that nobody reports; none of a retry topic of which nobody reports any queue."""
+        """Return the queues that nobody reports; none of a retry topic of which nobody reports any queue."""
         if not self.speaks_of(unit.topic):
             return ()
         return tuple(queue for queue, slots in self.owners(unit).items() if not slots)
 
     def double_owned(self, unit: UnitViews) -> Takers:
-        """Queues that several clients report, with their slots."""
+        """Return the queues that several clients report, with their slots."""
         return {} if unit.is_pop else {queue: slots for queue, slots in self.owners(unit).items() if len(slots) > 1}
 
     def single(self, unit: UnitViews) -> dict[MessageQueue, str]:
-        """The owner of every queue that exactly one client id reports."""
+        """Return the owner of every queue that exactly one client id reports."""
         ids = ((queue, {unit.client_ids[slot] for slot in slots}) for queue, slots in self.owners(unit).items())
         return {queue: one.pop() for queue, one in ids if len(one) == 1}
 
     def elsewhere(self, units: Iterable[UnitViews]) -> dict[MessageQueue, tuple[str, Ids]]:
-        """Queues with an owner other than the expected one: that owner, and the expected owners."""
+        """Return the queues with another owner than the expected one: that owner, and the expected owners."""
         found = {}
         for unit in units if self.any_answer else ():
             if unit.problem is None and not unit.is_pop:

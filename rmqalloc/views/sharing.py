@@ -15,22 +15,14 @@ SHARED = (POP, BROADCASTING, PROXY)
 
 
 class Sharing(NamedTuple):
-    """How the clients of a group share a topic.
+    """How the clients of a group share a topic."""
 
-    Attributes
-    ----------
-    name : str
-        One of `SHARED`.
-    pop_share : int or None
-        ``popShareQueueNum``; None where every client reads all queues that it sees.
-    """
-
-    name: str
-    pop_share: int | None = None
+    name: str  # one of `SHARED`
+    pop_share: int | None = None  # ``popShareQueueNum``; None where every client reads all queues that it sees
 
 
 def sharing_of(group: Group) -> Sharing | None:
-    """How the clients of a group share its topics, None where each queue has one owner.
+    """Return how the clients of a group share its topics; None where each queue has one owner.
 
     Examples
     --------
@@ -49,7 +41,7 @@ def sharing_of(group: Group) -> Sharing | None:
 
 
 def as_read(group: Group, sharing: Sharing, clients: list[Client]) -> Group:
-    """A group that shares its queues, with what decides who reads them alone: topics, routes, and the strategy under POP."""
+    """Reduce a group that shares its queues to what decides who reads them: topics, routes, and the strategy under POP."""
     if sharing.pop_share is not None:
         return replace(group, strategy=group.strategy or DEFAULT_STRATEGY, strategy_doubt=None)
     alike = tuple(replace(one, strategy=None, virtual_nodes=None, language=None) for one in clients)

@@ -21,32 +21,17 @@ Ids = tuple[str, ...]
 
 @dataclass(eq=False)
 class UnitViews:
-    """One topic of a group.
-
-    Attributes
-    ----------
-    topic : str
-    queues : tuple of MessageQueue
-        All queues of the topic, in Java's order.
-    client_ids : list of str
-        The group's clients, by slot.
-    options : dict of int to tuple of View
-        Views of each slot that subscribes, slots ascending: usually one, several if brokers list different clients.
-    is_pop : bool
-        Whether the broker shares a queue among several clients.
-    unsure : frozenset of int
-        Slots of which it is not known whether they subscribe: they take their queues perhaps.
-    unknown : str or None
-        Why clients or queues may be missing, so that the owners cannot be computed.
-    """
+    """One topic of a group."""
 
     topic: str
-    queues: Queues
-    client_ids: list[str]
+    queues: Queues  # all queues of the topic, in Java's order
+    client_ids: list[str]  # the group's clients, by slot
+    # Views of each slot that subscribes, slots ascending: usually one, several if brokers list different clients
     options: dict[int, tuple[View, ...]]
-    is_pop: bool
+    is_pop: bool  # whether the broker shares a queue among several clients
+    # Slots of which it is not known whether they subscribe: they take their queues perhaps
     unsure: frozenset[int] = frozenset()
-    unknown: str | None = None
+    unknown: str | None = None  # why clients or queues may be missing, so that the owners cannot be computed
 
     @lazy_property
     def problem(self) -> str | None:
@@ -92,7 +77,7 @@ class UnitViews:
         return self._takers[1]
 
     def where(self, takers: Takers, holds: Callable[[int], bool]) -> Queues:
-        """Queues whose number of takers fulfils a condition, in Java's order; none if the owners are not known."""
+        """Return the queues whose number of readers meets a condition, in Java's order; none if the owners are not known."""
         return () if self.problem is not None else tuple(q for q in self.queues if holds(len(takers[q])))
 
     @lazy_property
@@ -106,5 +91,5 @@ class UnitViews:
         return () if self.is_pop else self.where(self.always, lambda n: n > 1)
 
     def ids(self, slots: Iterable[int]) -> Ids:
-        """Client ids of slots, once each, in Java's order."""
+        """Return the client ids of slots, once each, in Java's order."""
         return tuple(sort_client_ids({self.client_ids[slot] for slot in slots}))

@@ -15,40 +15,24 @@ Shares = dict[str, set[MessageQueue]]
 
 @dataclass(eq=False, slots=True)
 class View:
-    """The queues, the client list and the strategy that some clients of a group have for one topic.
-
-    Attributes
-    ----------
-    consumer_group, topic : str
-    method : Method
-    queues : tuple of MessageQueue
-        Queues that they see, in Java's order.
-    client_ids : tuple of str
-        Client list that a broker gave them, in Java's order.
-    read_queue_nums : mapping of broker name to int, or None
-        The route by which they see these queues, if it is not the name server's.
-    dialect : str
-        In which they compute a strategy that their group is given, told apart as `ViewReader.views_of` is told.
-    shares : dict
-        Queues of each client by this view, once they have been computed; see `rmqalloc.evaluation.shares`.
-    is_for_anyone : bool
-        Whether any client that asks gets all queues, be it listed or not: POP with a ``popShareQueueNum`` of 0 or less, or of
-        all other clients.
-    problem : str or None
-        Why the shares cannot be computed.
-    """
+    """The queues, the client list and the strategy that some clients of a group have for one topic."""
 
     consumer_group: str
     topic: str
     method: Method
-    queues: tuple[MessageQueue, ...]
-    client_ids: tuple[str, ...]
+    queues: tuple[MessageQueue, ...]  # queues that they see, in Java's order
+    client_ids: tuple[str, ...]  # client list that a broker gave them, in Java's order
+    # The route by which they see these queues, if it is not the name server's
     read_queue_nums: Mapping[str, int] | None = None
+    # In which they compute a strategy that their group is given, as `ViewReader.views_of` distinguishes dialects.
     dialect: str = JAVA
+    # Queues of each client by this view, once they have been computed; see `rmqalloc.evaluation.shares`.
     shares: Shares = field(default_factory=dict)
+    # Whether any client that asks gets all queues, listed or not: POP with a ``popShareQueueNum`` of 0 or less, or of
+    # all other clients
     is_for_anyone: bool = False
-    problem: str | None = None
+    problem: str | None = None  # why the shares cannot be computed
 
     def share(self, client_id: str) -> set[MessageQueue]:
-        """The queues that a client gets that has this view."""
+        """Return the queues of a client that has this view."""
         return set(self.queues) if self.is_for_anyone else self.shares.get(client_id, set())

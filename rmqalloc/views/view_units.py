@@ -32,66 +32,40 @@ Pair = tuple[Group, Topic]
 
 @dataclass(frozen=True)
 class MixedRows:
-    """The rows of mixed units.
+    """The rows of mixed units."""
 
-    Attributes
-    ----------
-    unit_of : dict of int to int
-        Row of the main view, by the row of every view; main views are among them.
-    acting : dict of int to tuple of int
-        By row, the slots of the clients that act on it.
-    joining : set of int
-        Rows on which clients act that join: those of the main strategy and route, one for each client list.
-    client_ids : dict of int to list of str
-        By the main row of a unit, its client ids by slot; an id that is listed twice stands for two clients.
-    n_lists : dict of int to int
-        By main row, the client lists that brokers may give to a client. Of several it gets one by chance, so a client acts on
-        a row for each.
-    subscribed : dict of int to tuple of int
-        By main row, the slots of the clients that subscribe to the topic.
-    partial : set of int
-        Rows whose client list lacks clients of the group, or has an id less often.
-    shared : dict of int to Sharing
-        By row, how clients share the queues, where these have several readers.
-    reported : dict of int to dict
-        By main row, the slots of the clients that report each queue, where all clients report and it may not be what they
-        compute.
-    """
-
+    # Row of the main view, by the row of every view; main views are among them
     unit_of: dict[int, int] = field(default_factory=dict)
-    acting: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    acting: dict[int, tuple[int, ...]] = field(default_factory=dict)  # by row, the slots of the clients that act on it
+    # Rows on which clients act that join: those of the main strategy and route, one for each client list
     joining: set[int] = field(default_factory=set)
+    # By the main row of a unit, its client ids by slot; an id that is listed twice stands for two clients
     client_ids: dict[int, list[str]] = field(default_factory=dict)
+    # By main row, the client lists that brokers may give to a client. Of several it gets one by chance, so a client acts on
+    # a row for each.
     n_lists: dict[int, int] = field(default_factory=dict)
+    # By main row, the slots of the clients that subscribe to the topic
     subscribed: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    # Rows whose client list lacks clients of the group, or has an id less often
     partial: set[int] = field(default_factory=set)
+    # By row, how clients share the queues, where these have several readers
     shared: dict[int, Sharing] = field(default_factory=dict)
+    # By main row, the slots of the clients that report each queue, where all clients report and it may not be what they
+    # compute
     reported: dict[int, Takers] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ViewUnits:
-    """What can be planned of a snapshot.
+    """What can be planned of a snapshot."""
 
-    Attributes
-    ----------
-    batch : pyarrow.RecordBatch
-        As `rmqalloc.snapshot.units.units_of` makes it, with further views behind the units.
-    n_units : int
-        Rows that are units.
-    mixed : MixedRows
-    dialects : dict of int to str
-        By row, the dialect in which its clients compute a strategy that the group is given, where it is not Java's and that
-        makes a difference.
-    warnings : tuple of str
-        What is left out, and why.
-    """
-
-    batch: pa.RecordBatch
-    n_units: int
+    batch: pa.RecordBatch  # as `rmqalloc.snapshot.units.units_of` makes it, with further views behind the units.
+    n_units: int  # rows that are units
     mixed: MixedRows
+    # By row, the dialect in which its clients compute a strategy that the group is given, where it is not Java's and that
+    # makes a difference
     dialects: dict[int, str]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...]  # what is left out, and why
 
     @property
     def units(self) -> pa.RecordBatch:
@@ -131,7 +105,7 @@ def view_units(
 
 
 def differ(group: Group) -> bool:
-    """Whether clients of a group may have other views than its main one, or one client id stands for several of them."""
+    """Return True if clients of a group may have other views than its main one, or one client id stands for several clients."""
     if not group.clients and group.broker_client_ids is None:
         return False
     topics = set(group.subscriptions)
@@ -148,21 +122,21 @@ def differ(group: Group) -> bool:
 class _Reading:
     """Goes through units that may be mixed, and keeps the rows of those that are."""
 
-    def __init__(self, pairs: Sequence[Pair], told: ToldApart) -> None:
+    def __init__(self, pairs: Sequence[Pair], apart: ToldApart) -> None:
         self.units, self.more, self.rows = list(pairs), list[Pair](), MixedRows()
         self.dialects: dict[int, str] = {}
-        self._told = told
+        self._apart = apart
         self._reader = ViewReader([topic for _, topic in pairs])
         self._groups: dict[str, tuple[GroupViews, ReportedOwners]] = {}
         self.owned = OwnedAsComputed()
 
     def dialects_of(self, group: Group) -> list[str]:
-        """The dialects of a group that are told apart: that of clients which join, then others that clients have."""
-        if not self._told.any_strategy:
+        """Return the dialects of a group that make a difference: that of clients that join, then others that clients have."""
+        if not self._apart.any_strategy:
             return [JAVA]
         own = {one.language: one for one in group.clients}.values()
         dialects = dict.fromkeys([dialect_to_join(group), *dialects_in(group, own)])
-        apart = {JAVA: JAVA} if [*dialects] == [JAVA] else self._told.among(group)
+        apart = {JAVA: JAVA} if [*dialects] == [JAVA] else self._apart.among(group)
         return list(dict.fromkeys(apart[one] for one in dialects))
 
     def add(self, row: int, even_if_plain: bool, with_reported: bool) -> None:
@@ -204,7 +178,7 @@ class _Reading:
                 rows.shared[at] = own
 
     def _views_of(self, group: Group) -> tuple[GroupViews, ReportedOwners]:
-        found = self._reader.views_of(group, self._told.among(group))
+        found = self._reader.views_of(group, self._apart.among(group))
         if (sharing := sharing_of(group)) is not None:
             found = self._reader.views_of(as_read(group, sharing, found.clients))
         return found, ReportedOwners(found.clients)
@@ -240,20 +214,20 @@ class _ViewsOfUnit:
         return (view.method, view.queues, view.dialect) == (self._main, self._queues, self._dialect)
 
     def is_main(self, view: View) -> bool:
-        """Whether it is the main view of the unit."""
+        """Return True for the main view of the unit."""
         return self._is_usual(view) and self.is_whole(view)
 
     def is_whole(self, view: View) -> bool:
-        """Whether its client list has all clients."""
+        """Return True if the client list of a view has all clients."""
         return view.client_ids == self._everyone
 
     def is_joining(self, view: View) -> bool:
-        """Whether clients that join may have it."""
+        """Return True if clients that join may have this view."""
         return self._is_usual(view) and view.client_ids in self.lists
 
 
 def _pair_of(view: View, found: GroupViews, topic: Topic) -> Pair:
-    """A group and a topic whose row is that view."""
+    """Return a group and a topic whose row is that view."""
     brokers = topic.brokers
     if view.read_queue_nums is not None:
         rooms = {broker.broker_name: broker.machine_room for broker in brokers}

@@ -62,7 +62,7 @@ class Survey(NamedTuple):
 
 
 def survey(source: str, spec: PlanSpec, store: Store | None = None) -> Survey | None:
-    """The files and buckets of a source, on a disk or in a store; None if only Spark can read it."""
+    """Return the files and buckets of a source, on a disk or in a store; None if only Spark can read it."""
     files = listed_files(source, store)
     if files is None:
         return None
@@ -72,7 +72,7 @@ def survey(source: str, spec: PlanSpec, store: Store | None = None) -> Survey | 
 
 
 def survey_of(paths: Sequence[str], columns: Sequence[str], spec: PlanSpec, store: Store | None) -> tuple[Survey, int]:
-    """The buckets of the files of a table, and the rows of all files."""
+    """Return the buckets of the files of a table, and the rows of all files."""
     files: list[ParquetFile] = []
     n_rows = 0
     for path in paths:
@@ -88,7 +88,7 @@ def survey_of(paths: Sequence[str], columns: Sequence[str], spec: PlanSpec, stor
 
 
 def listed_files(source: str, store: Store | None = None) -> list[ParquetFile] | None:
-    """Files of a directory of Parquet in the order of their paths, or of one file.
+    """Return the files of a directory of Parquet in the order of their paths, or of one file.
 
     None if it has other files too, or partitions (``name=value``), whose columns are not in the files: only Spark can read
     such a source.
@@ -104,7 +104,7 @@ def listed_files(source: str, store: Store | None = None) -> list[ParquetFile] |
 
 
 def _on_disk(source: str) -> dict[str, ParquetFile]:
-    """All files of a directory, or one, by their names below it."""
+    """Return all files of a directory, or one, by their names below it."""
     root = Path(source)
     if not root.exists():
         raise FileNotFoundError(f"{source} does not exist; give a Parquet file or a directory of them")
@@ -118,7 +118,7 @@ def _on_disk(source: str) -> dict[str, ParquetFile]:
 
 
 def _in_store(source: str, store: Store) -> dict[str, ParquetFile]:
-    """As `_on_disk`; ``source`` is a path of the store's file system."""
+    """List files as `_on_disk`; ``source`` is a path of the store's file system."""
     files = ArrowFiles(store.files(), source)
     [own] = files.system.get_file_info([files.root])
     base = files.root.rpartition("/")[0] if own.is_file else files.root
@@ -144,7 +144,7 @@ def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS, store: Sto
 
 
 def _row_groups(path: str, store: Store | None) -> list[tuple[Piece, int]]:
-    """Row groups of a file and their bytes."""
+    """Return the row groups of a file and their bytes."""
     with _opened(path, store) as file:
         groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
         return [(Piece(path, i, i + 1), group.total_byte_size) for i, group in enumerate(groups)] or [(Piece(path), 0)]
@@ -165,10 +165,10 @@ class Buckets(Protocol):
     """Buckets of an output as workers write them; it travels to them by pickle."""
 
     def attempt(self, plan_id: str) -> AbstractContextManager[str]:
-        """The name of a new folder among the plan's data."""
+        """Yield the name of a new folder among the plan's data."""
 
     def new_file(self, name: str) -> IO[bytes]:
-        """A new file by its name below the output directory."""
+        """Open a new file by its name below the output directory."""
 
     def commit(self, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
         """Record that a bucket is complete: it has the files in the folder of this attempt."""
@@ -206,7 +206,7 @@ class RankRows:
         self.spec, self.n = spec, n
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """The worst units of all rows that come, as JSON."""
+        """Yield the worst units of all rows, as JSON."""
         found = json.dumps(worst_of(batches, self.spec, self.n))
         yield pa.RecordBatch.from_pydict({"worst": pa.array([found], pa.string())})
 
@@ -218,7 +218,7 @@ class RankBuckets:
         self.spec, self.n, self.files = spec, n, files
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """The worst units of the buckets with these numbers, as JSON."""
+        """Yield the worst units of the buckets with these numbers, as JSON."""
         for batch in batches:
             found = [
                 json.dumps(worst_of(self._rows(number), self.spec, self.n)) for number in batch.column(0).to_pylist()
@@ -262,7 +262,7 @@ def plan_file_bucket(
 
 
 def record_of(totals: ByScenario, spec: PlanSpec) -> dict[str, Any]:
-    """The data of a bucket's record: totals of every scenario, even if there are no units."""
+    """Return the data of a bucket's record: totals of every scenario, even if there are no units."""
     names = spec.names if spec.output != "best" else []
     return {"totals": {name: totals.get(name, Totals())._asdict() for name in dict.fromkeys([*names, *totals])}}
 
@@ -299,7 +299,7 @@ class _Rows:
 
 
 def _read(piece: Piece, store: Store | None = None) -> Iterator[pa.RecordBatch]:
-    """Batches of a piece; a damaged file is named."""
+    """Yield the batches of a piece; an error names the file."""
     with _opened(piece.path, store) as file:
         groups = range(piece.start, file.num_row_groups if piece.stop < 0 else piece.stop)
         try:

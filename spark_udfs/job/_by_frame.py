@@ -1,7 +1,6 @@
 """One bucket of units planned as a DataFrame: any source, any output that Spark can write to."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
@@ -13,7 +12,7 @@ from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.quarantine import REASON
 from rmqalloc.evaluation.totals import SUMS, ByScenario, Totals
 from rmqalloc.evaluation.worst import Worst, merged, worst_columns
-from spark_udfs.job._by_file import RankRows, record_of
+from spark_udfs.job._by_file import RankBuckets, RankRows, record_of
 from spark_udfs.job._manifests import PublishError
 from spark_udfs.job._sources import content, literally, parsed
 from spark_udfs.map_in_arrow import PlanBatches, QuarantineBatches
@@ -43,15 +42,12 @@ def plan_frame_bucket(
             raise PublishError(
                 "the source changed between its first reading and the one for its bad rows; run the job again"
             )
-    return {**record_of(totals, spec), **({"read": _sums(read.get)} if by_content else {})}
-
-
-def _sums(seen: dict[str, Any]) -> dict[str, str]:
-    return {name: str(value) for name, value in seen.items()}
+    sums = {"read": {name: str(value) for name, value in read.get.items()}} if by_content else {}
+    return record_of(totals, spec) | sums
 
 
 def quarantine(units: DataFrame, spec: PlanSpec) -> DataFrame:
-    """Bad rows with all their columns, as `rmqalloc.evaluation.quarantine.plan_and_quarantine`."""
+    """Return bad rows with all their columns, as `rmqalloc.evaluation.quarantine.plan_and_quarantine`."""
     read = parsed(units)
     own = read.select([name for name in read.columns if name not in REASON.names])
     reason = [StructField(field.name, from_arrow_type(field.type)) for field in REASON]
@@ -59,19 +55,19 @@ def quarantine(units: DataFrame, spec: PlanSpec) -> DataFrame:
 
 
 def _suspects(units: DataFrame, plan: DataFrame) -> DataFrame:
-    """The rows with the group and topic of a bad one; only these are planned again."""
+    """Return the rows with the group and topic of a bad one; only these are planned again."""
     bad = plan.where(F.col("err_code") != 0).select("consumer_group", "topic").distinct().alias("bad")
     both = [F.col(f"units.{name}").eqNullSafe(F.col(f"bad.{name}")) for name in ("consumer_group", "topic")]
     return units.alias("units").join(bad, both, "left_semi")
 
 
 def _states(spec: PlanSpec) -> list[str]:
-    """Scenarios that rows can have; "" stands for none."""
+    """Return the scenarios that rows can have; "" stands for none."""
     return [*spec.names, ""] if spec.output == "best" else spec.names
 
 
 def totals_columns(spec: PlanSpec) -> list[Column]:
-    """Totals of every scenario as columns, to be added up over the rows of a plan."""
+    """Return columns that add up the totals of every scenario over the rows of a plan."""
     columns = []
     for number, name in enumerate(_states(spec)):
         mine = F.col("scenario").eqNullSafe(F.lit(name or None))
@@ -83,20 +79,19 @@ def totals_columns(spec: PlanSpec) -> list[Column]:
 
 
 def totals_seen(seen: dict[str, Any], spec: PlanSpec) -> ByScenario:
-    """The totals in the values of `totals_columns`."""
+    """Return the totals in the values of `totals_columns`."""
     found = {
         name: Totals(*(seen[f"{one}_{number}"] for one in Totals._fields)) for number, name in enumerate(_states(spec))
     }
     return {name: one for name, one in found.items() if one.units or spec.output != "best"}
 
 
-def worst(spark: SparkSession, files: Sequence[str], spec: PlanSpec, n: int) -> Worst:
-    """As `rmqalloc.evaluation.worst.worst_of`, of a plan that only Spark can read."""
-    return worst_rows(spark.read.parquet(*map(literally, files)), spec, n)
-
-
 def worst_rows(plan: DataFrame, spec: PlanSpec, n: int) -> Worst:
-    """As `rmqalloc.evaluation.worst.worst_of`, of the rows of a plan."""
-    rows = plan.select(*worst_columns(spec), "scenario", "err_code")
-    parts = rows.mapInArrow(RankRows(spec, n), "worst string").collect()
-    return merged((json.loads(row["worst"]) for row in parts), spec, n)
+    """Rank the rows of a plan, as `rmqalloc.evaluation.worst.worst_of`."""
+    return ranked(plan.select(*worst_columns(spec), "scenario", "err_code"), RankRows(spec, n))
+
+
+def ranked(rows: DataFrame, kernel: RankRows | RankBuckets) -> Worst:
+    """Return the worst units of all that workers rank."""
+    parts = rows.mapInArrow(kernel, "worst string").collect()
+    return merged((json.loads(row["worst"]) for row in parts), kernel.spec, kernel.n)

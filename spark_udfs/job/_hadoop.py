@@ -18,7 +18,7 @@ _TAKEN = ("FileAlreadyExistsException", "RemoteFileChangedException")
 
 
 def bridge(spark: SparkSession) -> Any:
-    """The driver's Java machine; None under Spark Connect."""
+    """Return the JVM of the driver; None under Spark Connect."""
     if type(spark).__module__.startswith("pyspark.sql.connect"):
         return None
     return getattr(spark, "_jvm", None)
@@ -49,23 +49,18 @@ def remove(spark: SparkSession, uri: str) -> None:
 
 
 def etags(spark: SparkSession, folders: list[str]) -> dict[str, str]:
-    """Etags of the files in some folders by URI, if the file system has any."""
+    """Return the etags of the files in some folders by URI, if the file system has any."""
     found = {}
     for folder in folders:
         path, system = _at(spark, folder)
         for status in system.listStatus(path):
-            if hasattr_java(status, "getEtag"):
+            if any(str(one.getName()) == "getEtag" for one in status.getClass().getMethods()):
                 found[str(status.getPath().toString())] = str(status.getEtag())
     return found
 
 
-def hasattr_java(value: Any, method: str) -> bool:
-    """Whether a Java object has a method."""
-    return any(str(one.getName()) == method for one in value.getClass().getMethods())
-
-
 def _at(spark: SparkSession, uri: str) -> tuple[Any, Any]:
-    """A path and its file system."""
+    """Return a path and its file system."""
     path = bridge(spark).org.apache.hadoop.fs.Path(uri)
     session: Any = spark
     return path, path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())

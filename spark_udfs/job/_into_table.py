@@ -64,7 +64,7 @@ from spark_udfs.job._tables import (
     refuse_unfit,
 )
 from spark_udfs.job.output import Manifest, Output, worker_path
-from spark_udfs.map_in_arrow import ddl
+from spark_udfs.map_in_arrow import ddl, quoted
 
 BAD_COLUMNS = {
     PLAN_ID: "string",
@@ -99,13 +99,13 @@ class CommittedTable:
         self.name, self.kind, self._spark = name, kind, spark
 
     def rows(self, plan_id: str) -> DataFrame:
-        """The rows of a plan as they are now."""
+        """Return the rows of a plan as they are now."""
         # A catalog may remember a table as it was before another session wrote to it.
         self._spark.catalog.refreshTable(self.name.sql)
         return self._spark.table(self.name.sql).where(F.col(PLAN_ID) == plan_id)
 
     def holds(self, plan_id: str) -> bool:
-        """Whether there are rows of a plan."""
+        """Return True if there are rows of a plan."""
         return bool(self.rows(plan_id).head(1))
 
     def version(self) -> int:
@@ -114,7 +114,7 @@ class CommittedTable:
         return versions.newest(self._spark, self.kind, self.name.sql)
 
     def runs(self, plan_id: str) -> set[str]:
-        """Names of the runs that have committed a plan, as far back as the table's history goes."""
+        """Return the names of the runs that have committed a plan, as far back as the table's history goes."""
         if self.kind == "iceberg":
             noted = self._spark.table(f"{self.name.sql}.snapshots")
             plan, run = F.col("summary")["rmqalloc-plan"], F.col("summary")["rmqalloc-run"]
@@ -139,11 +139,11 @@ class CommittedTable:
         raise AssertionError("unreachable")
 
     def overwrite(self, plan_id: str, rows: DataFrame, options: Mapping[str, str]) -> None:
-        """The commit: these rows and no others are those of the plan."""
+        """Commit these rows as all rows of the plan."""
         rows.writeTo(self.name.sql).options(**options).overwrite(F.col(PLAN_ID) == plan_id)
 
     def _options(self, plan_id: str, run: str, version: int) -> dict[str, str]:
-        """Options of the writer that hold the commit to the table's version that was looked at, and note who wrote."""
+        """Return options of the writer that bind the commit to the noted version of the table, and name the run."""
         if self.kind == "delta":
             noted = json.dumps({"rmqalloc": {"plan": plan_id, "run": run}})
             return {"txnAppId": f"rmqalloc/{plan_id}", "txnVersion": str(version + 1), "userMetadata": noted}
@@ -197,7 +197,7 @@ class JobTables:
         return f"{self._location.rstrip('/')}/{STAGING}"
 
     def staged(self, output: Output, manifest: Manifest) -> Staged | None:
-        """The plan and its bad rows, if any, from the files of a manifest; None if files are gone."""
+        """Return the plan and its bad rows, if any, from the files of a manifest; None if files are gone."""
         try:
             plan = self._read(output, manifest, "files", ddl(self._spec.schema))
             bad = self._read(output, manifest, QUARANTINE) if manifests.files_in(manifest, QUARANTINE) else None
@@ -226,7 +226,7 @@ class JobTables:
         return self.plans.put(plan_id, plan, force)
 
     def summary(self, plan_id: str, n_worst: int) -> dict[str, Any]:
-        """The summary of a plan that is there, from its rows."""
+        """Return the summary of a plan that is there, from its rows."""
         rows = self.plans.rows(plan_id)
         seen = rows.select(*by_frame.totals_columns(self._spec)).first()
         assert seen is not None
@@ -235,7 +235,7 @@ class JobTables:
         return plan_summary.summary(plan_id, self._spec, totals, by_frame.worst_rows(rows, self._spec, n_worst))
 
     def shown(self, plan_id: str) -> str:
-        """Where people find a plan."""
+        """Return where people find a plan."""
         return f"{KINDS[self.plans.kind]} table {self.plans.name}, {PLAN_ID} {plan_id}"
 
     def forget_staged(self, manifest: Manifest) -> None:
@@ -260,9 +260,9 @@ class JobTables:
 
 
 def _quarantine(bad: DataFrame, plan_id: Any) -> DataFrame:
-    """Bad rows as the quarantine's table has them."""
+    """Return the bad rows as the quarantine's table has them."""
     reasons = ("scenario", "err_code", "err_msg")
-    whole = F.struct(*["`" + name.replace("`", "``") + "`" for name in bad.columns if name not in reasons])
+    whole = F.struct(*[quoted(name) for name in bad.columns if name not in reasons])
     texts = [F.col(name).cast("string").alias(name) for name in ("consumer_group", "topic")]
     return bad.select(plan_id, *texts, *reasons, F.to_json(whole, {"ignoreNullFields": "false"}).alias("input"))
 

@@ -1,7 +1,6 @@
 """Ways to plan a source: workers read and write Parquet files by themselves, or rows go through Spark's JVM."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -10,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS
+from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS, run_on_threads
 from spark_udfs.job import (
     _by_file as by_file,
 )
@@ -54,7 +53,7 @@ class JobWork(NamedTuple):
 def work_of(
     spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec, by_files: bool | None, n_worst: int
 ) -> JobWork:
-    """How the source is planned: by files if possible, and not ruled out."""
+    """Return how the source is planned: by files if possible, and not ruled out."""
     path = worker_path(source.path, spark) if source.path and not source.table else None
     _check_apart(path, output)
     if by_files is False:
@@ -82,67 +81,98 @@ class _Reached(NamedTuple):
 def _by_files(
     spark: SparkSession, source: UnitSource, path: str | None, output: Output, spec: PlanSpec, n_worst: int
 ) -> JobWork | str:
-    """The work if workers can read and write the files by themselves, or why they cannot."""
-    out = _buckets_of(output)
-    if out is None:
+    """Return the work if workers can read and write the files by themselves, or why they cannot."""
+    if isinstance(output, SharedDirectory):
+        job = _FileJob(spark, source, DiskBuckets(output.path), output, spec, n_worst)
+    elif isinstance(output, StoreOutput):
+        job = _FileJob(spark, source, StoreBuckets(output.store, output.path), output, spec, n_worst)
+    else:
         return f"workers do not reach {output.uri()} by themselves"
     if source.table or source.format in ("delta", "iceberg"):
-        return _files_of_table(spark, source, out, output, spec, n_worst)
+        return job.of_table()
     if not source.path or source.format != "parquet" or any(c in source.path for c in "*?[{"):
         return f"{source} is no directory of Parquet files"
-    reached = _Reached(path or "")
-    if path is None:
-        found = store_of(source.path, spark)
-        if isinstance(found, str):
-            return f"{source} is not reached by workers themselves, as {found}"
-        store, inside = found
-        reached = _Reached(inside, store, source.path.rstrip("/").removesuffix(inside))
-    try:
-        survey = on_worker(spark, by_file.survey, reached.path, spec, reached.store)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        if reached.store is None:
+    return job.of_folder(path)
+
+
+class _FileJob(NamedTuple):
+    """A source that workers plan file by file, and how they write."""
+
+    spark: SparkSession
+    source: UnitSource
+    out: by_file.Buckets
+    output: Output
+    spec: PlanSpec
+    n_worst: int
+
+    def of_folder(self, path: str | None) -> JobWork | str:
+        """Return the work for a directory of Parquet files, or why workers cannot read it."""
+        reached = _Reached(path or "")
+        if path is None:
+            found = store_of(self.source.path, self.spark)
+            if isinstance(found, str):
+                return f"{self.source} is not reached by workers themselves, as {found}"
+            store, inside = found
+            reached = _Reached(inside, store, self.source.path.rstrip("/").removesuffix(inside))
+        try:
+            survey = on_worker(self.spark, by_file.survey, reached.path, self.spec, reached.store)
+        except FileNotFoundError:
             raise
-        return f"{source} is not reached by workers themselves: {error}"
-    if survey is None:
-        return f"{source} holds other files, too, or partitions"
-    return _files_work(spark, reached, by_file.Survey(*survey), out, output, spec, n_worst)
+        except OSError as error:
+            if reached.store is None:
+                raise
+            return f"{self.source} is not reached by workers themselves: {error}"
+        if survey is None:
+            return f"{self.source} holds other files, too, or partitions"
+        files, buckets = survey
 
+        def now() -> Any:
+            listed = on_worker(self.spark, by_file.listed_files, reached.path, reached.store)
+            return _identity(self.spark, reached, listed)
 
-def _files_of_table(
-    spark: SparkSession, source: UnitSource, out: by_file.Buckets, output: Output, spec: PlanSpec, n_worst: int
-) -> JobWork | str:
-    """As `_by_files`, for the files of one version of a table."""
-    try:
-        pin = versions.pin(spark, source.table, source.path, source.format, source.options)
-        if pin is None:
-            return f"{source} is no table of Delta or Iceberg with versions"
-        uris = pin.files()
-    except PySparkException:  # without the connector's jar, say: the other road says what is wrong
-        return f"{source} cannot be asked for its files"
-    if isinstance(uris, str):
-        return f"{source} is not read file by file, as {uris}"
-    reached = _reach_all(spark, uris)
-    if isinstance(reached, str):
-        return f"{source} is not reached by workers themselves, as {reached}"
-    paths, store = reached
-    units = pin.read()
-    columns = [name for name in units.columns if name in INPUT_COLUMNS]
-    try:
-        survey, n_rows = on_worker(spark, by_file.survey_of, paths, columns, spec, store)
-    except ArgumentError as error:
-        return f"{source} is not read file by file: {error}"
-    if n_rows != units.count():
-        return f"{source} is not read file by file, as rows are deleted that its files still hold"
-    identity = ["files of a table", pin.identity]
-    here = _Reached("", store)
-    plan = _planner(spark, here, by_file.Survey(*survey), out, output, spec, n_worst)
-    return JobWork(identity, len(survey[1]), plan, lambda: ["files of a table", pin.now()])
+        return JobWork(_identity(self.spark, reached, files), len(buckets), self._planner(buckets, reached.store), now)
+
+    def of_table(self) -> JobWork | str:
+        """Return the work for the files of one version of a table, or why workers cannot read them."""
+        spark, source = self.spark, self.source
+        try:
+            pin = versions.pin(spark, source.table, source.path, source.format, source.options)
+            if pin is None:
+                return f"{source} is no table of Delta or Iceberg with versions"
+            uris = pin.files()
+        except PySparkException:  # without the connector's jar, say: the other road says what is wrong
+            return f"{source} cannot be asked for its files"
+        if isinstance(uris, str):
+            return f"{source} is not read file by file, as {uris}"
+        reached = _reach_all(spark, uris)
+        if isinstance(reached, str):
+            return f"{source} is not reached by workers themselves, as {reached}"
+        paths, store = reached
+        units = pin.read()
+        columns = [name for name in units.columns if name in INPUT_COLUMNS]
+        try:
+            (_, buckets), n_rows = on_worker(spark, by_file.survey_of, paths, columns, self.spec, store)
+        except ArgumentError as error:
+            return f"{source} is not read file by file: {error}"
+        if n_rows != units.count():
+            return f"{source} is not read file by file, as rows are deleted that its files still hold"
+        identity = ["files of a table", pin.identity]
+        return JobWork(identity, len(buckets), self._planner(buckets, store), lambda: ["files of a table", pin.now()])
+
+    def _planner(self, buckets: Sequence[Any], store: Store | None) -> Callable[[list[int]], None]:
+        """Return a function that plans the buckets with these numbers."""
+
+        def plan(missing: list[int]) -> None:
+            chosen = {number: buckets[number] for number in missing}
+            kernel = by_file.PlanFiles(self.spec, chosen, self.out, self.output.run, self.n_worst, store)
+            n_tasks = min(len(missing), _TASKS_PER_PROCESSOR * tasks_at_once(self.spark))
+            self.spark.range(0, len(missing), 1, n_tasks).mapInArrow(kernel, "bucket bigint").collect()
+
+        return plan
 
 
 def _reach_all(spark: SparkSession, uris: list[str]) -> tuple[list[str], Store | None] | str:
-    """Paths of files as workers reach them, and the store that all are in; or why they do not."""
+    """Return the paths of files as workers reach them, and the store that all are in; or why they do not."""
     if not uris:
         return "it has no files"
     local = [worker_path(uri, spark) if uri.startswith("file:") or "://" not in uri else None for uri in uris]
@@ -157,51 +187,8 @@ def _reach_all(spark: SparkSession, uris: list[str]) -> tuple[list[str], Store |
     return [path for _, path in stores], stores[0][0]
 
 
-def _buckets_of(output: Output) -> by_file.Buckets | None:
-    """How workers write to an output by themselves; None if they cannot."""
-    if isinstance(output, SharedDirectory):
-        return DiskBuckets(output.path)
-    return StoreBuckets(output.store, output.path) if isinstance(output, StoreOutput) else None
-
-
-def _files_work(
-    spark: SparkSession,
-    source: _Reached,
-    found: by_file.Survey,
-    out: by_file.Buckets,
-    output: Output,
-    spec: PlanSpec,
-    n_worst: int,
-) -> JobWork:
-    def now() -> Any:
-        return _identity(spark, source, on_worker(spark, by_file.listed_files, source.path, source.store))
-
-    plan = _planner(spark, source, found, out, output, spec, n_worst)
-    return JobWork(_identity(spark, source, found.files), len(found.buckets), plan, now)
-
-
-def _planner(
-    spark: SparkSession,
-    source: _Reached,
-    found: by_file.Survey,
-    out: by_file.Buckets,
-    output: Output,
-    spec: PlanSpec,
-    n_worst: int,
-) -> Callable[[list[int]], None]:
-    """Plans the buckets with these numbers."""
-
-    def plan(missing: list[int]) -> None:
-        buckets = {number: found.buckets[number] for number in missing}
-        kernel = by_file.PlanFiles(spec, buckets, out, output.run, n_worst, source.store)
-        n_tasks = min(len(missing), _TASKS_PER_PROCESSOR * tasks_at_once(spark))
-        spark.range(0, len(missing), 1, n_tasks).mapInArrow(kernel, "bucket bigint").collect()
-
-    return plan
-
-
 def _identity(spark: SparkSession, source: _Reached, files: list[Any]) -> Any:
-    """The files as they are, in a store with their etags where the driver can ask for them."""
+    """Return the files as they are, in a store with their etags where the driver can ask for them."""
     if source.store is None or hadoop.bridge(spark) is None:
         return ["files", files]
     folders = sorted({f"{source.uri}{path.rpartition('/')[0]}" for path, *_ in files})
@@ -218,18 +205,12 @@ def _frame_work(spark: SparkSession, source: UnitSource, output: Output, spec: P
         output.commit(number, attempt, record)
 
     def plan(missing: list[int]) -> None:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            try:
-                for one in [pool.submit(plan_one, number) for number in missing]:
-                    one.result()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
+        run_on_threads(plan_one, missing, _AT_ONCE)
 
     return JobWork(["frames", cut.identity], cut.n_buckets, plan, lambda: ["frames", cut.now()], cut.content)
 
 
 def _check_apart(source: str | None, output: Output) -> None:
-    """The next run must not read what this one writes."""
+    """Refuse an output that the next run would read."""
     if source is not None and isinstance(output, SharedDirectory) and f"{output.path}/".startswith(f"{source}/"):
         raise ArgumentError(f"the output directory {output.path} lies in the input {source}; give one apart from it")

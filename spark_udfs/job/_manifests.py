@@ -47,45 +47,33 @@ class PlanNotFoundError(Error, LookupError):
     """There is no complete plan of that name; the message says which there are."""
 
 
-class Storage(Protocol):
-    """Files by their names below the output directory.
-
-    Attributes
-    ----------
-    exclusive : bool
-        Whether `create` refuses a name that is taken, even if written concurrently.
-    """
-
-    exclusive: bool
+class Readable(Protocol):
+    """Files by their names below the output directory."""
 
     def texts(self, folder: str) -> dict[str, str]:
-        """Texts of the files in a folder by name, none if there is no such folder."""
-
-    def create(self, name: str, text: str) -> bool:
-        """Write a new file; False if it exists."""
+        """Return the texts of the files in a folder by name, none if there is no such folder."""
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Bytes of all files below a folder by name."""
+        """Return the bytes of all files below a folder by name."""
+
+
+class Storage(Readable, Protocol):
+    """An output directory that can be written to."""
+
+    exclusive: bool
+    """Whether `create` refuses a name that is taken, even if written concurrently."""
+
+    def create(self, name: str, text: str) -> bool:
+        """Write a new file; return False if it exists."""
 
 
 class Run(NamedTuple):
-    """One run of a job.
-
-    Attributes
-    ----------
-    plan_id : str
-    generation : int
-        Generation of the manifest that the run will write.
-    name : str
-        Unique to the run.
-    alone : bool
-        Whether it uses only its own records.
-    """
+    """One run of a job."""
 
     plan_id: str
-    generation: int
-    name: str
-    alone: bool
+    generation: int  # generation of the manifest that the run will write
+    name: str  # unique to the run
+    alone: bool  # whether it uses only its own records
 
 
 def plan_name(plan_id: str) -> str:
@@ -99,27 +87,27 @@ def bucket_name(number: int) -> str:
 
 
 def data_folder(plan_id: str) -> str:
-    """Folder of all data of a plan."""
+    """Return the folder of all data of a plan."""
     return f"{DATA}/{plan_name(plan_id)}"
 
 
 def manifest_folder(plan_id: str) -> str:
-    """Folder of a plan's manifests."""
+    """Return the folder of a plan's manifests."""
     return f"{MANIFESTS}/{plan_name(plan_id)}"
 
 
 def record_folder(run: Run) -> str:
-    """Folder of the records of a generation."""
+    """Return the folder of the records of a generation."""
     return f"{RECORDS}/{plan_name(run.plan_id)}/{run.generation:08d}"
 
 
 def unique_name() -> str:
-    """A unique name: attempts may overlap, even with those of a job that was thought dead."""
+    """Return a unique name: attempts may overlap, even with those of a job that was thought dead."""
     return secrets.token_hex(8)
 
 
 def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
-    """The manifest of a plan that counts, None if there is none.
+    """Return the manifest of a plan that counts, None if there is none.
 
     Examples
     --------
@@ -138,8 +126,19 @@ def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
     return found
 
 
+def manifest_in(storage: Readable, plan_id: str) -> dict[str, Any] | None:
+    """Return the manifest of a plan, None unless it is complete."""
+    return current(storage.texts(manifest_folder(plan_id)))
+
+
+def plans_in(storage: Readable) -> list[str]:
+    """Return the ids of the complete plans."""
+    ids = {name.split("/")[1].partition("=")[2] for name in storage.sizes(MANIFESTS)}
+    return [one for one in sorted(ids) if manifest_in(storage, one) is not None]
+
+
 def _parsed(text: str) -> dict[str, Any] | None:
-    """A JSON object; None if the text is not whole."""
+    """Parse a JSON object; None if the text is not whole."""
     try:
         data = json.loads(text)
     except ValueError:
@@ -149,20 +148,23 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 def begin(storage: Storage, plan_id: str, force: bool) -> tuple[dict[str, Any] | None, Run]:
     """Begin a run of a plan."""
-    found = current(storage.texts(manifest_folder(plan_id)))
+    found = manifest_in(storage, plan_id)
     run = Run(plan_id, 1 + (0 if found is None else found["generation"]), unique_name(), force)
     return (None if force else found), run
 
 
 def keep(storage: Storage, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-    """Record that a bucket is complete."""
+    """Record that a bucket is complete: it has the files in the folder of this attempt."""
+    parts: dict[str, list[tuple[str, int]]] = {"files": [], QUARANTINE: []}
+    for one in sorted(storage.sizes(f"{data_folder(run.plan_id)}/{attempt}").items()):
+        parts[QUARANTINE if f"/{QUARANTINE}/" in one[0] else "files"].append(one)
     name = f"{record_folder(run)}/{bucket_name(number)}.{run.name}.{attempt}.json"
-    if not storage.create(name, json.dumps({"bucket": number, **record})):
+    if not storage.create(name, json.dumps({"bucket": number, **parts, **record})):
         raise PublishError(f"{name} is there already; no two attempts have a name in common")
 
 
 def records(storage: Storage, run: Run) -> dict[int, dict[str, Any]]:
-    """Records of the complete buckets whose files all exist."""
+    """Return the records of the complete buckets whose files all exist."""
     texts = storage.texts(record_folder(run))
     found: dict[int, dict[str, Any]] = {}
     sizes = storage.sizes(data_folder(run.plan_id)) if texts else {}
@@ -174,18 +176,8 @@ def records(storage: Storage, run: Run) -> dict[int, dict[str, Any]]:
     return dict(sorted(found.items()))
 
 
-def parts_of(sizes: Mapping[str, int]) -> dict[str, list[tuple[str, int]]]:
-    """Files of an attempt in the form of a record: those of the plan, and those of the quarantine."""
-    named = sorted(sizes.items())
-    bad = [f"/{QUARANTINE}/" in name for name, _ in named]
-    return {
-        "files": [one for one, is_bad in zip(named, bad, strict=True) if not is_bad],
-        "quarantine": [one for one, is_bad in zip(named, bad, strict=True) if is_bad],
-    }
-
-
 def missing(record: Mapping[str, Any], sizes: Mapping[str, int]) -> list[str]:
-    """Files of a record that are missing or have another size."""
+    """Return the files of a record that are missing or have another size."""
     return [name for name, n_bytes in [*record["files"], *record["quarantine"]] if sizes.get(name) != n_bytes]
 
 
@@ -219,7 +211,7 @@ def publish(
 
 
 def manifest_data(run: Run, buckets: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
-    """The data of a manifest."""
+    """Return the data of a manifest."""
     return {
         "format": _FORMAT,
         "rmqalloc": __version__,
@@ -234,7 +226,7 @@ def manifest_data(run: Run, buckets: Sequence[Mapping[str, Any]], summary: Mappi
 
 
 def _all(done: Iterable[Mapping[str, Any]], n_buckets: int) -> list[Mapping[str, Any]]:
-    """Records in the order of their buckets, exactly one for each."""
+    """Order records by their buckets, exactly one for each."""
     buckets = sorted(done, key=lambda record: int(record["bucket"]))
     numbers = [record["bucket"] for record in buckets]
     if numbers != list(range(n_buckets)):
@@ -247,12 +239,12 @@ def _all(done: Iterable[Mapping[str, Any]], n_buckets: int) -> list[Mapping[str,
 
 
 def files_in(manifest: Mapping[str, Any], part: str = "files") -> list[str]:
-    """Names of a plan's files in the order of its buckets; ``part`` is ``files`` or ``quarantine``."""
+    """Return the names of a plan's files in the order of its buckets; ``part`` is ``files`` or ``quarantine``."""
     return [name for record in manifest["buckets"] for name, _ in record[part]]
 
 
 def choose_plan(ids: Iterable[str], plan_id: str | None, where: str) -> str:
-    """The plan that was asked for, or the only one."""
+    """Return the requested plan, or the only one."""
     found = sorted(ids)
     if plan_id is None and len(found) == 1:
         return found[0]

@@ -47,5 +47,5 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
 
 
 def tasks_at_once(spark: SparkSession) -> int:
-    """How many tasks Spark runs at a time: the partitions of a range, the only way to ask through Spark Connect."""
+    """Count the tasks that Spark runs at a time: the partitions of a range, which Spark Connect can tell, too."""
     return spark.range(1 << 16).select(F.spark_partition_id()).distinct().count()

@@ -99,7 +99,7 @@ class DiskBuckets(NamedTuple):
 
     @contextmanager
     def attempt(self, plan_id: str) -> Iterator[str]:
-        """The name of a new folder among the plan's data; an error removes it."""
+        """Yield the name of a new folder among the plan's data; an error removes it."""
         name = manifests.unique_name()
         folder = Path(self.out, manifests.data_folder(plan_id), name)
         folder.mkdir()
@@ -111,48 +111,41 @@ class DiskBuckets(NamedTuple):
             raise
 
     def new_file(self, name: str) -> IO[bytes]:
-        """A new file in the folder of an attempt."""
+        """Open a new file in the folder of an attempt."""
         path = Path(self.out, name)
         path.parent.mkdir(exist_ok=True)
         return open(path, "xb")
 
     def commit(self, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
         """Flush an attempt's files to the disk, and record that its bucket is complete."""
-        commit(self.out, run, number, attempt, record)
-
-
-def commit(out: str, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-    """Flush an attempt's files to the disk, and record that its bucket is complete."""
-    storage = LocalFiles(out)
-    folder = f"{manifests.data_folder(run.plan_id)}/{attempt}"
-    sync_tree(storage.root / folder)
-    sync_folder((storage.root / folder).parent)
-    manifests.keep(storage, Run(*run), number, attempt, {**manifests.parts_of(storage.sizes(folder)), **record})
+        folder = Path(self.out, manifests.data_folder(run.plan_id), attempt)
+        sync_tree(folder)
+        sync_folder(folder.parent)
+        manifests.keep(LocalFiles(self.out), run, number, attempt, record)
 
 
 def complete_records(out: str, run: Run) -> dict[int, Any]:
-    """Records of complete buckets, see `records`."""
-    return manifests.records(LocalFiles(out), Run(*run))
+    """Return the records of complete buckets, see `records`."""
+    return manifests.records(LocalFiles(out), run)
 
 
 def publish_and_show(
     out: str, run: Run, n_buckets: int, done: list[dict[str, Any]], summary: Mapping[str, Any], text: str
 ) -> tuple[bool, dict[str, Any]]:
     """Publish the plan (`publish`), then `show_plan`; ``text`` is the summary for people."""
-    won, manifest = manifests.publish(LocalFiles(out), Run(*run), n_buckets, done, {**summary, "text": text})
-    show_plan(out, run[0])
+    won, manifest = manifests.publish(LocalFiles(out), run, n_buckets, done, {**summary, "text": text})
+    show_plan(out, run.plan_id)
     return won, manifest
 
 
 def current_manifest(out: str, plan_id: str) -> dict[str, Any] | None:
-    """The manifest of a plan, see `current`."""
-    return manifests.current(LocalFiles(out).texts(manifests.manifest_folder(plan_id)))
+    """Return the manifest of a plan, see `current`."""
+    return manifests.manifest_in(LocalFiles(out), plan_id)
 
 
 def plan_ids(out: str) -> list[str]:
-    """Ids of the complete plans."""
-    found = [path.name.partition("=")[2] for path in Path(out, manifests.MANIFESTS).glob("plan=*")]
-    return sorted(one for one in found if current_manifest(out, one) is not None)
+    """Return the ids of the complete plans."""
+    return manifests.plans_in(LocalFiles(out))
 
 
 def show_plan(out: str, plan_id: str) -> bool:
@@ -178,7 +171,7 @@ def show_plan(out: str, plan_id: str) -> bool:
 
 
 def is_shown(out: str, manifest: Mapping[str, Any]) -> bool:
-    """Whether the plain path holds the files of this manifest."""
+    """Return True if the plain path holds the files of this manifest."""
     path = Path(out, plan_name(manifest["plan"]), MANIFEST)
     try:
         shown = json.loads(path.read_text(encoding="utf-8"))
@@ -235,7 +228,7 @@ def sweep_leftovers(out: str, plan_id: str, after: float = DAY) -> list[str]:
 
 
 def _leftovers(out: Path, plan_id: str, manifest: Mapping[str, Any], before: float) -> list[Path]:
-    """Folders of attempts that the manifest does not name, and records, all last written before a time."""
+    """Return the folders of attempts that the manifest does not name, and records, all last written before a time."""
     named = {name.split("/")[2] for part in ("files", "quarantine") for name in manifests.files_in(manifest, part)}
     folders = [one for one in (out / manifests.data_folder(plan_id)).glob("*") if one.name not in named]
     written = (out / manifests.RECORDS / plan_name(plan_id)).glob("*/*.json")
@@ -243,7 +236,7 @@ def _leftovers(out: Path, plan_id: str, manifest: Mapping[str, Any], before: flo
 
 
 def names_of_plan(manifest: Mapping[str, Any]) -> list[str]:
-    """What an output directory holds of a complete plan; the manifest comes first, so that none names a file that is gone."""
+    """List what an output directory holds of a complete plan, the manifest first, so that none names a file that is gone."""
     plan, generation = manifest["plan"], manifest["generation"]
     named = (name for part in ("files", "quarantine") for name in manifests.files_in(manifest, part))
     attempts = {"/".join(name.split("/")[:3]) for name in named}
@@ -270,7 +263,7 @@ def remove_plan(out: str, plan_id: str, after: float) -> None:
 
 
 def last_written(path: Path) -> float:
-    """When a folder or anything in it was last written; infinite if it changes at this moment."""
+    """Return when a folder or anything in it was last written; infinity if it changes at this moment."""
     try:
         return max(one.stat().st_mtime for one in [path, *path.rglob("*")])
     except FileNotFoundError:

@@ -11,7 +11,7 @@ from rmqalloc.version import __version__
 
 
 def plan_id_of(spec: PlanSpec, identity: Any) -> str:
-    """Digest of the spec and the input; TypeError if the spec has values that are not plain data.
+    """Return the digest of the spec and the input; TypeError if the spec has values that are not plain data.
 
     Examples
     --------

@@ -1,18 +1,17 @@
 """The summary of a plan: totals, and the worst groups of every scenario first. Imports no pyspark."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.evaluation.totals import ByScenario, Totals, added
+from rmqalloc.evaluation.totals import ByScenario, Totals, added, aligned
 from rmqalloc.evaluation.worst import Worst, merged
 from rmqalloc.text import printable
 from spark_udfs.job._manifests import WORST
 
 
 def totals_in(records: Iterable[Mapping[str, Any]], spec: PlanSpec) -> ByScenario:
-    """Totals of all buckets together, the scenarios in the order of the spec."""
+    """Return the totals of all buckets together, the scenarios in the order of the spec."""
     totals: ByScenario = {}
     for record in records:
         totals = added(totals, {name: Totals(**one) for name, one in record["totals"].items()})
@@ -20,7 +19,7 @@ def totals_in(records: Iterable[Mapping[str, Any]], spec: PlanSpec) -> ByScenari
 
 
 def bad_fraction(totals: ByScenario) -> float:
-    """Bad rows of a plan over all its rows; 0.0 if it has none.
+    """Return the share of a plan's rows that are bad; 0.0 if it has none.
 
     Examples
     --------
@@ -31,7 +30,7 @@ def bad_fraction(totals: ByScenario) -> float:
 
 
 def kept_worst(records: Sequence[Mapping[str, Any]], spec: PlanSpec, n: int) -> Worst | None:
-    """The worst units out of the records of all buckets; None if one does not hold as many."""
+    """Return the worst units out of the records of all buckets; None if one does not hold as many."""
     kept = [record.get(WORST, {"n": -1}) for record in records]
     if any(one["n"] < n for one in kept):
         return None
@@ -39,7 +38,7 @@ def kept_worst(records: Sequence[Mapping[str, Any]], spec: PlanSpec, n: int) -> 
 
 
 def summary(plan_id: str, spec: PlanSpec, totals: ByScenario, ranked: Worst) -> dict[str, Any]:
-    """All of it as plain data; equal plans have equal summaries."""
+    """Return the summary as plain data; equal plans have equal summaries."""
     return {
         "plan": plan_id,
         "strategy": spec.strategy,
@@ -53,7 +52,7 @@ def summary(plan_id: str, spec: PlanSpec, totals: ByScenario, ranked: Worst) -> 
 
 
 def as_text(summary_data: Mapping[str, Any]) -> str:
-    """A summary for people."""
+    """Return a summary for people."""
     lines = [
         f"plan {summary_data['plan']}: {summary_data['strategy']}, {summary_data['output']}",
         "",
@@ -67,29 +66,19 @@ def as_text(summary_data: Mapping[str, Any]) -> str:
 
 
 def totals_table(totals: Mapping[str, Mapping[str, Any]]) -> str:
-    """A line for every scenario."""
+    """Return a table with a line for every scenario."""
     return _table(
         ["scenario", *Totals._fields], [[name or "(bad rows)", *one.values()] for name, one in totals.items()]
     )
 
 
 def _table(header: list[str], rows: list[list[Any]]) -> str:
-    """Columns two blanks apart, numbers flush right."""
-    cells = [header, *([_cell(value) for value in row] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    """Return a table as text, numbers flush right."""
     flush = ["<" if isinstance(value, str) else ">" for value in (rows[0] if rows else header)]
-    return "\n".join(
-        "  ".join(f"{cell:{to}{width}}" for cell, to, width in zip(row, flush, widths, strict=True)).rstrip()
-        for row in cells
-    )
+    return aligned([header, *([_cell(value) for value in row] for row in rows)], flush)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, str):
         return printable(value)
     return "-" if value is None else f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
-
-
-def as_json(summary_data: Mapping[str, Any]) -> str:
-    """A summary for programs."""
-    return json.dumps(summary_data, indent=1, ensure_ascii=False) + "\n"

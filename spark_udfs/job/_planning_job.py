@@ -73,33 +73,17 @@ class TooManyBadRowsError(JobError):
 
 
 class JobResult(NamedTuple):
-    """The result of a job.
+    """The result of a job."""
 
-    Attributes
-    ----------
-    plan_id : str
-        Digest of the spec and the input: equal jobs have equal ids.
-    summary : dict
-        The summary, see `summary`.
-    shown : str
-        Where people find the plan: a plain path on a disk, elsewhere its manifest.
-    was_complete : bool
-        The plan was complete already, or another run was first; that plan is unchanged.
-    n_buckets, n_resumed : int
-        Buckets, and how many of them an earlier run had done.
-    seconds : float
-        From reading to publishing; starting Spark does not count.
-    jvm_peak, workers_peak : int
-        Bytes, 0 where unknown; see `Watch`.
-    """
-
-    plan_id: str
-    summary: dict[str, Any]
-    shown: str
-    was_complete: bool = False
+    plan_id: str  # digest of the spec and the input: equal jobs have equal ids
+    summary: dict[str, Any]  # the summary, see `summary`
+    shown: str  # where people find the plan: a plain path on a disk, elsewhere its manifest
+    was_complete: bool = False  # the plan was complete already, or another run was first; that plan is unchanged
+    # Buckets, and how many of them an earlier run had done
     n_buckets: int = 0
     n_resumed: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # from reading to publishing; starting Spark does not count
+    # Bytes, 0 where unknown; see `Watch`
     jvm_peak: int = 0
     workers_peak: int = 0
 
@@ -130,7 +114,7 @@ def run_job(
         work = work_of(spark, source, output, spec, by_files, n_worst)
         plan_id = plan_id_of(spec, work.identity)
         run = _JobRun(spark, source, at, output, spec, work, plan_id, max_bad_fraction, n_worst)
-        done = _put(run, tables, force, staging=not target) if tables else _published(run, force)
+        done = _put(run, tables, force, staging=not target) if tables else _published_files(run, force)[0]
         seconds = time.perf_counter() - started
     summary = {name: value for name, value in done.summary.items() if name != "text"}
     if not done.won:
@@ -163,14 +147,8 @@ class _Done(NamedTuple):
     n_resumed: int = 0
 
 
-def _published(run: _JobRun, force: bool) -> _Done:
-    """The plan in the output directory: complete already, or made so."""
-    done, _ = _published_files(run, force)
-    return done
-
-
 def _published_files(run: _JobRun, force: bool) -> tuple[_Done, Manifest]:
-    """As `_published`, with the manifest."""
+    """Complete the plan in the output directory unless it is; return it with its manifest."""
     won = False
     manifest, done = run.output.begin(run.plan_id, force)
     if manifest is None:
@@ -182,7 +160,7 @@ def _published_files(run: _JobRun, force: bool) -> tuple[_Done, Manifest]:
 
 
 def _put(run: _JobRun, tables: into_table.JobTables, force: bool, staging: bool) -> _Done:
-    """The plan in a table: there already, or staged in the output directory and put there."""
+    """Put the plan into a table, unless it is there, by way of the output directory."""
     if force or not tables.plans.holds(run.plan_id):
         before = tables.plans.runs(run.plan_id) if force else set()
         try:
@@ -272,7 +250,7 @@ def spark_errors(advice: str = "") -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    """The lines that name the cause, from a report that may be pages of stack traces."""
+    """Return the lines that name the cause, from a report that may be pages of stack traces."""
     if any(sign in str(error) for sign in _SIGNS_OF_A_LOST_WORKER):
         return "a Python worker was killed or crashed; if that repeats, look for a lack of memory on its machine"
     lines = [line.strip(" :") for line in str(error).splitlines()]

@@ -20,7 +20,7 @@ _LINE_EVERY = 5.0
 
 
 def say(line: str) -> None:
-    """Tell something about the job, on standard error; names in it cannot do anything to a terminal."""
+    """Print a line about the job to standard error, harmless to a terminal."""
     print(harmless(line), file=sys.stderr)
 
 
@@ -81,7 +81,7 @@ class Watch:
         )
 
     def _stages(self) -> list[tuple[int, int]]:
-        """Tasks of every stage under way, and how many of them are completed."""
+        """Return the number of tasks of every running stage, and how many are completed."""
         if self._tracker is None:
             return [stage for stages in list(self._stages_heard.values()) for stage in stages]
         found = (self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds())
@@ -112,7 +112,7 @@ class Watch:
 
 
 def _status_tracker(spark: SparkSession) -> Any:
-    """Spark's status tracker; None under Spark Connect."""
+    """Return Spark's status tracker; None under Spark Connect."""
     try:
         return spark.sparkContext.statusTracker()
     except PySparkException:
@@ -120,7 +120,7 @@ def _status_tracker(spark: SparkSession) -> Any:
 
 
 def _own_pid() -> int:
-    """Process id of this process as /proc has it; 0 where there is no /proc."""
+    """Return the process id of this process as /proc has it; 0 where there is no /proc."""
     try:
         return int(Path("/proc/self").readlink().name)
     except OSError:
@@ -128,7 +128,7 @@ def _own_pid() -> int:
 
 
 def _descendants(root: int) -> dict[int, str]:
-    """Names of all processes below ``root``, by process id; empty where there is no /proc."""
+    """Return the names of all processes below ``root``, by process id; empty where there is no /proc."""
     below: dict[int, list[tuple[int, str]]] = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -147,7 +147,7 @@ def _descendants(root: int) -> dict[int, str]:
 
 
 def _resident(pid: int) -> int:
-    """Resident memory of a process in bytes, 0 if it has ended."""
+    """Return the resident memory of a process in bytes, 0 if it has ended."""
     try:
         for line in Path(f"/proc/{pid}/status").read_text().splitlines():
             if line.startswith("VmRSS:"):

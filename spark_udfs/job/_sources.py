@@ -9,10 +9,11 @@ from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, StringType
+from pyspark.sql.types import StringType
 
 from spark_udfs.job import _hadoop as hadoop
 from spark_udfs.job import _versions as versions
+from spark_udfs.map_in_arrow import quoted
 
 FILE_FORMATS = ("parquet", "orc", "json", "csv", "avro")
 """Formats whose files can be read one by one; others (Delta, JDBC, ...) are cut by hash."""
@@ -33,30 +34,18 @@ _TEXT_FORMS = {
 
 
 class UnitSource(NamedTuple):
-    """What to read.
+    """What to read."""
 
-    Attributes
-    ----------
-    path : str
-        File, directory or pattern, as Spark names them; "" for a format that needs none.
-    format : str
-        Spark's name of it.
-    options : mapping of str to str
-        Options of Spark's reader.
-    table : str
-        Name of a table, which is then read instead.
-    """
-
-    path: str = ""
-    format: str = "parquet"
-    options: Mapping[str, str] = MappingProxyType({})
-    table: str = ""
+    path: str = ""  # file, directory or pattern, as Spark names them; "" for a format that needs none
+    format: str = "parquet"  # Spark's name of it
+    options: Mapping[str, str] = MappingProxyType({})  # options of Spark's reader
+    table: str = ""  # name of a table, which is then read instead
 
     def __str__(self) -> str:
         return self.table or self.path or self.format
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """The units, as they are stored."""
+        """Read the units, as they are stored."""
         reader = spark.read.options(**self._options())
         if self.table:
             return reader.table(self.table)
@@ -67,7 +56,7 @@ class UnitSource(NamedTuple):
         return {"header": "true", **self.options} if self.format == "csv" else dict(self.options)
 
     def read_files(self, spark: SparkSession, files: list[str], like: DataFrame) -> DataFrame:
-        """The units of some files, with the columns of all."""
+        """Read the units of some files, with the columns of all."""
         reader = spark.read.format(self.format).options(**self._options()).schema(like.schema)
         directory = not any(file.endswith("/" + os.path.basename(self.path.rstrip("/"))) for file in files)
         if directory and not re.search(r"[*?{\[]", self.path):
@@ -76,33 +65,21 @@ class UnitSource(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A source in buckets, pinned: every bucket reads the same state of it, or the job detects that it did not.
+    """A source in buckets, pinned: every bucket reads the same state of it, or the job detects that it did not."""
 
-    Attributes
-    ----------
-    identity : object
-        The state of the input, as plain data: the list of files, the version of a table, or the `content` of all rows.
-    bucket : callable
-        The units of a bucket by its number.
-    n_buckets : int
-        How many there are.
-    now : callable
-        Returns the present identity.
-    content : dict, optional
-        The `content` of all rows, if nothing else pins them: the buckets must have read the same in sum.
-    """
-
+    # The state of the input, as plain data: the list of files, the version of a table, or the `content` of all rows
     identity: Any
-    bucket: Callable[[int], DataFrame]
-    n_buckets: int
-    now: Callable[[], Any]
+    bucket: Callable[[int], DataFrame]  # the units of a bucket by its number
+    n_buckets: int  # how many there are
+    now: Callable[[], Any]  # returns the present identity
+    # The `content` of all rows, if nothing else pins them: the buckets must have read the same in sum
     content: dict[str, str] | None = None
 
 
 def cut_source(source: UnitSource, spark: SparkSession) -> Cut:
     """Cut a source into buckets: by files if it has any, else by hash of group and topic."""
     units = source.read(spark)
-    listed = _listed(source, spark) if _is_files(source) else []
+    listed = _listed(source, spark) if not source.table and source.format in FILE_FORMATS else []
     if not listed:
         return _pinned(source, spark) or _by_content(units)
     n_buckets = min(len(listed), BUCKETS)
@@ -116,7 +93,7 @@ def cut_source(source: UnitSource, spark: SparkSession) -> Cut:
 
 
 def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
-    """Files of a source with size, time of the last change, and etag if the file system has one."""
+    """Return the files of a source with size, time of the last change, and etag if the file system has one."""
     files = [unquote(name) for name in source.read(spark).inputFiles()]
     if not files:
         return []
@@ -127,17 +104,13 @@ def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
     return sorted(([one for one in row if one is not None] for row in found), key=str)
 
 
-def _is_files(source: UnitSource) -> bool:
-    return not source.table and source.format in FILE_FORMATS
-
-
 def literally(path: str) -> str:
-    """A path with its wildcard characters escaped."""
+    """Return a path with its wildcard characters escaped."""
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
 def _pinned(source: UnitSource, spark: SparkSession) -> Cut | None:
-    """Buckets by hash of a version of a table; None if it has no versions."""
+    """Cut a version of a table into buckets by hash; None if it has no versions."""
     pin = versions.pin(spark, source.table, source.path, source.format, source.options)
     if pin is None:
         return None
@@ -151,7 +124,7 @@ def _pinned(source: UnitSource, spark: SparkSession) -> Cut | None:
 
 
 def _by_content(units: DataFrame) -> Cut:
-    """Buckets by hash of any other source, which is identified by its rows."""
+    """Cut any other source, identified by its rows, into buckets by hash."""
 
     def now() -> dict[str, str]:
         row = units.select(*content(units)).first()
@@ -169,22 +142,15 @@ def _hashed(units: DataFrame) -> Callable[[int], DataFrame]:
 
 
 def content(units: DataFrame) -> list[Column]:
-    """A digest of rows in any order that can be summed over buckets: their number, and a sum of hashes."""
-    whole = F.struct(*[_named(name) for name in units.columns])
+    """Return a digest of rows in any order that can be summed over buckets: their number, and a sum of hashes."""
+    whole = F.struct(*map(quoted, units.columns))
     # The hash ignores nulls, wherever they are; the text truncates times. Together they miss neither.
     texts = F.to_json(whole, {"ignoreNullFields": "false"})
-    exact = [_named(field.name) for field in units.schema.fields if not _has_map(field.dataType)]
+    # Spark cannot hash maps and variants.
+    kinds = {field.name: field.dataType.simpleString() for field in units.schema.fields}
+    exact = [quoted(name) for name, kind in kinds.items() if "map<" not in kind and "variant" not in kind]
     hashes = F.coalesce(F.sum(F.xxhash64(texts, *exact).cast("decimal(20,0)")), F.lit(0))
     return [F.count(F.lit(1)).alias("rows"), hashes.cast("string").alias("hashes")]
-
-
-def _named(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
-def _has_map(kind: DataType) -> bool:
-    """Whether Spark cannot hash a type."""
-    return any(word in kind.simpleString() for word in ("map<", "variant"))
 
 
 def parsed(units: DataFrame) -> DataFrame:

@@ -40,7 +40,7 @@ Setting = Callable[[str], str]
 
 
 def store_of(uri: str, spark: SparkSession) -> tuple[Store, str] | str:
-    """The store of a URI, and the path in it; or why only Spark can reach it."""
+    """Return the store of a URI, and the path in it; or why only Spark can reach it."""
     parts = urlsplit(uri)
     if parts.scheme not in S3_SCHEMES:
         return f"{parts.scheme or 'the file system'} is left to Spark"
@@ -49,7 +49,7 @@ def store_of(uri: str, spark: SparkSession) -> tuple[Store, str] | str:
 
 
 def s3_store(bucket: str, setting: Setting) -> Store | str:
-    """The store of a bucket of S3 by the settings of S3A, or why there is none.
+    """Return the store of a bucket of S3 by the settings of S3A, or why there is none.
 
     Examples
     --------
@@ -85,7 +85,7 @@ def s3_store(bucket: str, setting: Setting) -> Store | str:
 
 
 def _settings(spark: SparkSession, bucket: str) -> Setting:
-    """The session's settings of S3A for a bucket: those of its own first."""
+    """Return the session's settings of S3A for a bucket: those of its own first."""
     read = _of_hadoop(spark) if hadoop.bridge(spark) is not None else _of_session(spark)
 
     def setting(name: str) -> str:
@@ -97,13 +97,13 @@ def _settings(spark: SparkSession, bucket: str) -> Setting:
 
 
 def _of_hadoop(spark: Any) -> Setting:
-    """Hadoop's own view, with the files of its configuration."""
+    """Return the settings that Hadoop sees, including its configuration files."""
     found = spark._jsparkSession.sessionState().newHadoopConf()
     return lambda name: str(found.get(name) or "")
 
 
 def _of_session(spark: SparkSession) -> Setting:
-    """What a client of Spark Connect sees: what was given to the session."""
+    """Return the settings that were given to a session of Spark Connect."""
 
     def setting(name: str) -> str:
         try:

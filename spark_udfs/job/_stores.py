@@ -20,24 +20,16 @@ from spark_udfs.job.published import ArrowFiles
 
 
 class Store(NamedTuple):
-    """How to reach a store.
+    """How to reach a store."""
 
-    Attributes
-    ----------
-    kind : str
-        Name of the class of pyarrow, such as ``S3FileSystem``.
-    arguments : tuple of (str, object)
-        Its arguments.
-    """
-
-    kind: str
-    arguments: tuple[tuple[str, Any], ...] = ()
+    kind: str  # name of the class of pyarrow, such as ``S3FileSystem``
+    arguments: tuple[tuple[str, Any], ...] = ()  # its arguments
 
     def __repr__(self) -> str:
         return f"Store({self.kind})"  # without the secrets
 
     def files(self) -> Any:
-        """The file system."""
+        """Return the file system."""
         given = dict(self.arguments)
         if self.kind == _BY_URI:
             return opened(given["uri"])[0]
@@ -57,7 +49,7 @@ _ONE_REQUEST = {"S3FileSystem": {"allow_delayed_open": True}}
 
 
 def store_of_uri(where: str) -> tuple[Store | None, str]:
-    """The store of a URI as pyarrow knows it, or None for a disk, and the path there.
+    """Return the store of a URI as pyarrow knows it, or None for a disk, and the path there.
 
     Examples
     --------
@@ -84,11 +76,6 @@ class StoreFiles(ArrowFiles):
             file.write(text.encode())
         return True
 
-    def sizes(self, folder: str) -> dict[str, int]:
-        """Bytes of all files below a folder by name, without the marks of Spark's writers."""
-        found = self.infos(f"{self.root}/{folder}")
-        return {one.path[len(self.root) + 1 :]: one.size for one in found if one.base_name[:1] not in ("_", ".")}
-
 
 def in_store(store: Store, root: str, method: str, *arguments: Any) -> Any:
     """Call a method of `StoreFiles`, where the store can be reached."""
@@ -103,16 +90,14 @@ class StoreBuckets(NamedTuple):
 
     @contextmanager
     def attempt(self, plan_id: str) -> Iterator[str]:
-        """A unique name; what a failed attempt leaves is named by nobody."""
+        """Yield a unique name; no manifest names what a failed attempt leaves."""
         yield manifests.unique_name()
 
     def new_file(self, name: str) -> IO[bytes]:
-        """A new file; it is there once it is closed."""
+        """Open a new file, which exists once it is closed."""
         file: IO[bytes] = self.store.files().open_output_stream(f"{self.root}/{name}")
         return file
 
     def commit(self, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
         """Record that a bucket is complete."""
-        files = StoreFiles(self.store, self.root)
-        sizes = files.sizes(f"{manifests.data_folder(run.plan_id)}/{attempt}")
-        manifests.keep(files, Run(*run), number, attempt, {**manifests.parts_of(sizes), **record})
+        manifests.keep(StoreFiles(self.store, self.root), run, number, attempt, record)

@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rmqalloc.errors import Error
+from spark_udfs.map_in_arrow import quoted
 
 KINDS = {"delta": "Delta", "iceberg": "Iceberg"}
 
@@ -34,18 +35,18 @@ class TableName(NamedTuple):
     @property
     def sql(self) -> str:
         """As SQL text, each part in quotes."""
-        return ".".join("`" + part.replace("`", "``") + "`" for part in self.parts)
+        return ".".join(map(quoted, self.parts))
 
     def __str__(self) -> str:
         return ".".join(self.parts)
 
     def beside(self, suffix: str) -> "TableName":
-        """The table of the same schema with a suffix to its name."""
+        """Return the table of the same schema with a suffix to its name."""
         return TableName((*self.parts[:-1], self.parts[-1] + suffix))
 
 
 def parse_name(text: str) -> TableName:
-    """A table's name as people write it; TableError if it is none.
+    """Parse a table's name as people write it; TableError if it is none.
 
     Examples
     --------
@@ -64,31 +65,17 @@ def parse_name(text: str) -> TableName:
 
 
 class TableFacts(NamedTuple):
-    """What a catalog says of a table.
+    """What a catalog says of a table."""
 
-    Attributes
-    ----------
-    provider : str
-        In small letters; "" for a view.
-    columns : dict of str to str
-        Spark's types by name.
-    partitions : frozenset of str
-        Columns that are partitions as they are.
-    location : str
-        Where its files are; "" if it is not said.
-    full_name : str
-        As the catalog has it.
-    """
-
-    provider: str
-    columns: Mapping[str, str]
-    partitions: frozenset[str]
-    location: str
-    full_name: str
+    provider: str  # in small letters; "" for a view
+    columns: Mapping[str, str]  # Spark's types by name
+    partitions: frozenset[str]  # columns that are partitions as they are
+    location: str  # where its files are; "" if it is not said
+    full_name: str  # as the catalog has it
 
 
 def facts_of(described: list[tuple[str, str]], columns: Mapping[str, str]) -> TableFacts:
-    """The facts in the rows of ``DESCRIBE TABLE EXTENDED``, in pairs of name and type.
+    """Return the facts in the rows of ``DESCRIBE TABLE EXTENDED``, in pairs of name and type.
 
     Examples
     --------
@@ -111,7 +98,7 @@ def facts_of(described: list[tuple[str, str]], columns: Mapping[str, str]) -> Ta
 
 
 def find_table(spark: SparkSession, name: TableName) -> TableFacts | None:
-    """The facts of a table; None if there is none."""
+    """Return the facts of a table; None if there is none."""
     try:
         described = spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
         fields = spark.table(name.sql).schema.fields
@@ -125,7 +112,7 @@ def find_table(spark: SparkSession, name: TableName) -> TableFacts | None:
 
 
 def kind_of_catalog(spark: SparkSession, name: TableName) -> str:
-    """The kind of table that the catalog of a name makes, "delta" or "iceberg"; "" if its class does not say."""
+    """Return the kind of table that the catalog of a name makes, "delta" or "iceberg"; "" if its class does not say."""
     known = len(name.parts) > 1 and spark.conf.get(f"spark.sql.catalog.{name.parts[0]}", None)
     catalog = name.parts[0] if known else spark.catalog.currentCatalog()
     if not known and catalog == "spark_catalog" and len(name.parts) > 2:
@@ -144,7 +131,7 @@ def _needed(spark: SparkSession) -> str:
 
 
 def create_table(name: TableName, columns: Mapping[str, str], kind: str) -> str:
-    """The statement that creates a table of plans.
+    """Return the statement that creates a table of plans.
 
     Examples
     --------
@@ -187,14 +174,14 @@ def refuse_unfit(name: TableName, found: TableFacts, wanted: Mapping[str, str]) 
 
 
 def is_same(one: TableFacts, other: TableFacts) -> bool:
-    """Whether two names stand for one table."""
+    """Return True if two names stand for one table."""
     if one.location and other.location:
         return plain_path(one.location) == plain_path(other.location)
     return one.full_name.lower() == other.full_name.lower()
 
 
 def plain_path(location: str) -> str:
-    """A location in the one form by which two can be compared.
+    """Return a location in the one form by which two can be compared.
 
     Examples
     --------

@@ -8,33 +8,27 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_udfs.map_in_arrow import quoted
+
 _CHOSEN = ("versionasof", "timestampasof", "snapshot-id", "as-of-timestamp", "branch", "tag", "startingversion")
 """Options by which a caller chooses the version; it is then not pinned here."""
 
 
 class Pin(NamedTuple):
-    """A version of a table.
+    """A version of a table."""
 
-    Attributes
-    ----------
-    identity : object
-        Unique to this version, even if a table of the same name was dropped and created again.
-    read : callable
-        Its rows.
-    now : callable
-        The present identity of that version; it differs if the table was dropped and created again.
-    files : callable
-        URIs of its Parquet files; or why they do not hold the rows as they are: a text.
-    """
-
-    identity: Any
-    read: Callable[[], DataFrame]
-    now: Callable[[], Any]
-    files: Callable[[], list[str] | str]
+    identity: Any  # unique to this version, even if a table of the same name was dropped and created again
+    read: Callable[[], DataFrame]  # its rows
+    now: Callable[
+        [], Any
+    ]  # the present identity of that version; it differs if the table was dropped and created again
+    files: Callable[
+        [], list[str] | str
+    ]  # URIs of its Parquet files; or why they do not hold the rows as they are: a text
 
 
 def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[str, str]) -> Pin | None:
-    """The present version of a Delta or Iceberg table; None for any other source."""
+    """Return the present version of a Delta or Iceberg table; None for any other source."""
     if any(name.lower() in _CHOSEN for name in options):
         return None
     kind = _provider(spark, table) if table else form.lower()
@@ -65,7 +59,7 @@ def newest(spark: SparkSession, kind: str, table: str) -> int:
 
 
 def _provider(spark: SparkSession, table: str) -> str:
-    """The provider of a table; "" if there is none, as for a view."""
+    """Return the provider of a table; "" if there is none, as for a view."""
     try:
         rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").where("col_name = 'Provider'").collect()
     except PySparkException:
@@ -74,8 +68,8 @@ def _provider(spark: SparkSession, table: str) -> str:
 
 
 def _delta(spark: SparkSession, table: str, path: str, version: int | None = None) -> tuple[int, Any]:
-    """A version, by default the latest, and its identity."""
-    name = table or "delta.`" + path.replace("`", "``") + "`"
+    """Return a version, by default the latest, and its identity."""
+    name = table or f"delta.{quoted(path)}"
     history = spark.sql(f"DESCRIBE HISTORY {name}").select("version", F.unix_micros("timestamp").alias("at"))
     wanted = history if version is None else history.where(F.col("version") == version)
     row = wanted.orderBy(F.desc("version")).first()
@@ -87,8 +81,8 @@ def _delta(spark: SparkSession, table: str, path: str, version: int | None = Non
 
 
 def _delta_files(spark: SparkSession, table: str, path: str, version: DataFrame) -> list[str] | str:
-    """As `Pin.files`; rows that are deleted in the files are found by counting."""
-    name = table or "delta.`" + path.replace("`", "``") + "`"
+    """Return `Pin.files` of Delta; rows that are deleted in the files are found by counting."""
+    name = table or f"delta.{quoted(path)}"
     detail = spark.sql(f"DESCRIBE DETAIL {name}").select("properties").first()
     assert detail is not None
     if (detail["properties"] or {}).get("delta.columnMapping.mode", "none") != "none":
@@ -97,7 +91,7 @@ def _delta_files(spark: SparkSession, table: str, path: str, version: DataFrame)
 
 
 def _iceberg_files(spark: SparkSession, table: str, path: str, version: int) -> list[str] | str:
-    """As `Pin.files`."""
+    """Return `Pin.files` of Iceberg."""
     if table:
         files = spark.sql(f"SELECT * FROM {table}.files VERSION AS OF {version}")
     else:
@@ -117,7 +111,7 @@ def _iceberg_files(spark: SparkSession, table: str, path: str, version: int) -> 
 
 
 def _iceberg(spark: SparkSession, table: str, path: str, version: int | None = None) -> tuple[int, Any]:
-    """A version as in `_delta`; a snapshot's id is random, so it is identity enough."""
+    """Return a version as in `_delta`; a snapshot's id is random, so it is identity enough."""
     snapshots = spark.table(f"{table}.refs") if table else spark.read.format("iceberg").load(f"{path}#refs")
     if version is None:
         row = snapshots.where("name = 'main'").select("snapshot_id").first()

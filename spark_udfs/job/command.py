@@ -65,7 +65,7 @@ _KINDS: dict[str, dict[str, Any]] = {
 
 
 def _argument(option: JobOption) -> dict[str, Any]:
-    """Arguments of `argparse.ArgumentParser.add_argument` for an option."""
+    """Return the arguments of `argparse.ArgumentParser.add_argument` for an option."""
     default = [] if option.kind == "texts" else option.default
     named = {} if option.metavar is None else {"metavar": option.metavar}
     return {"default": default, "help": option.help, **named, **_KINDS[option.kind]}
@@ -96,7 +96,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def source_of(path: str, table: str, form: str, options: Sequence[str]) -> UnitSource:
-    """What to read, as a command line names it; ArgumentError if it does not fit together."""
+    """Return the source that a command line names; ArgumentError if its options do not fit together."""
     pairs = [text.partition("=") for text in options]
     for name, sign, value in pairs:
         if not name or not sign:
@@ -147,7 +147,7 @@ def plain_errors() -> Iterator[None]:
 
 
 def _report(outcome: JobResult) -> str:
-    """What was done, for people."""
+    """Return a report for people."""
     if outcome.was_complete:
         return f"plan {outcome.plan_id} is complete already; --force plans it anew"
     totals = {name: Totals(**one) for name, one in outcome.summary["totals"].items()}

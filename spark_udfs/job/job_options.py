@@ -11,23 +11,14 @@ WORST = 20
 
 
 class JobOption(NamedTuple):
-    """One option; each command line makes its own kind of option of it.
-
-    Attributes
-    ----------
-    flag : str
-    help : str
-    kind : {"text", "texts", "count", "share", "flag", "switch"}
-        A text; several; a number from 0 on; a number from 0 to 1; something that is asked for; and something that is so or not.
-    default : object
-        Used where it is not given.
-    metavar : str, optional
-    """
+    """One option; each command line makes its own kind of option of it."""
 
     flag: str
     help: str
+    # {"text", "texts", "count", "share", "flag", "switch"}: A text; several; a number from 0 on; a number from 0 to 1;
+    # something that is asked for; and something that is so or not
     kind: Literal["text", "texts", "count", "share", "flag", "switch"] = "text"
-    default: Any = None
+    default: Any = None  # used where it is not given
     metavar: str | None = None
 
     @property

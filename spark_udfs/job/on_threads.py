@@ -4,13 +4,11 @@ Layout and rules are those of `spark_udfs.job._manifests`: a plan is seen whole 
 with what is missing. Imports no pyspark.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.evaluation.parquet_plan import processors
+from rmqalloc.evaluation.parquet_plan import Progress, processors, run_on_threads
 from rmqalloc.evaluation.totals import ByScenario
 from rmqalloc.text import without_secrets
 from spark_udfs.job import (
@@ -24,8 +22,6 @@ from spark_udfs.job._manifests import Run
 from spark_udfs.job._plan_id import plan_id_of
 from spark_udfs.job._stores import StoreBuckets, StoreFiles, store_of_uri
 from spark_udfs.job.job_options import WORST
-
-Progress = Callable[[int, int], None]
 
 
 def plan_to_store(
@@ -52,29 +48,15 @@ def plan_to_store(
         def plan(number: int) -> None:
             plan_file_bucket(spec, number, found.buckets[number], StoreBuckets(store, root), run, WORST, read_from)
 
-        _plan_all(plan, missing, threads or processors(), on_progress)
+        run_on_threads(plan, missing, threads or processors(), on_progress)
         if listed_files(path, read_from) != found.files:
             raise ArgumentError(f"{shown} changed while it was read; nothing is published, run it again")
         manifest = _published(files, run, found, spec)
     return plan_summary.totals_in([manifest["summary"]], spec)
 
 
-def _plan_all(plan: Callable[[int], None], numbers: Sequence[int], threads: int, on_progress: Progress | None) -> None:
-    """Plan the buckets with these numbers; after an error none is begun any more."""
-    with ThreadPoolExecutor(threads) as pool:
-        futures = [pool.submit(plan, number) for number in numbers]
-        try:
-            for done, future in enumerate(as_completed(futures), start=1):
-                future.result()
-                if on_progress is not None:
-                    on_progress(done, len(futures))
-        except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-
-
 def _published(files: StoreFiles, run: Run, found: Survey, spec: PlanSpec) -> dict[str, Any]:
-    """The manifest: this run's, or that of another one that was first."""
+    """Publish the plan; return the manifest of this run, or of another one that was first."""
     records = [*manifests.records(files, run).values()]
     totals = plan_summary.totals_in(records, spec)
     summary = plan_summary.summary(run.plan_id, spec, totals, plan_summary.kept_worst(records, spec, WORST) or {})

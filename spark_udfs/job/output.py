@@ -3,7 +3,6 @@
 Both follow `spark_udfs.job._manifests`; the methods of `Output` say what each method does.
 """
 
-import json
 import os
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -13,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.evaluation.worst import Worst, merged
+from rmqalloc.evaluation.worst import Worst
 from spark_udfs.job import (
     _by_frame as by_frame,
 )
@@ -49,32 +48,32 @@ class Output(Protocol):
         """Begin a run; returns the manifest if the plan is complete, and the records of complete buckets."""
 
     def records(self) -> Records:
-        """Records of the buckets that are complete."""
+        """Return the records of the buckets that are complete."""
 
     def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
         """Record that a bucket is complete: it has the files in the folder of this attempt."""
 
     def uri(self, name: str = "") -> str:
-        """The URI for Spark of a name below the output directory."""
+        """Return the URI for Spark of a name below the output directory."""
 
     def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
-        """The worst units of all buckets, as `rmqalloc.evaluation.worst.worst_of`."""
+        """Return the worst units of all buckets, as `rmqalloc.evaluation.worst.worst_of`."""
 
     def publish(self, n_buckets: int, records: Records, summary: Mapping[str, Any]) -> tuple[bool, Manifest]:
         """Publish the plan, see `publish`."""
 
     def current(self, plan_id: str) -> Manifest | None:
-        """The manifest of a plan if it is complete."""
+        """Return the manifest of a plan if it is complete."""
 
     def plan_ids(self) -> list[str]:
-        """Ids of the complete plans."""
+        """Return the ids of the complete plans."""
 
     def shown(self, manifest: Manifest) -> str:
-        """Where people find a plan."""
+        """Return where people find a plan."""
 
 
 def worker_path(output: str, spark: SparkSession) -> str | None:
-    """A path as the workers see it; None if only Spark can reach it.
+    """Return a path as the workers see it; None if only Spark can reach it.
 
     Without a scheme it is a path if Spark runs on one machine; on a cluster it is in Spark's default file system, and
     ``file:/...`` says that all machines share the path.
@@ -86,7 +85,7 @@ def worker_path(output: str, spark: SparkSession) -> str | None:
 
 
 def output_of(target: str, spark: SparkSession) -> Output:
-    """The output for a target, as Spark names it."""
+    """Return the output for a target, as Spark names it."""
     path = worker_path(target, spark)
     if path is not None:
         return SharedDirectory(path, spark)
@@ -95,7 +94,7 @@ def output_of(target: str, spark: SparkSession) -> Output:
 
 
 def new_attempt(output: Output, plan_id: str, number: int) -> tuple[str, str, str]:
-    """The name of a new attempt, and where Spark writes a bucket's plan and its bad rows."""
+    """Return the name of a new attempt, and where Spark writes a bucket's plan and its bad rows."""
     attempt = manifests.unique_name()
     home = f"{data_folder(plan_id)}/{attempt}"
     bucket = bucket_name(number)
@@ -118,7 +117,7 @@ class SharedDirectory(Output):
         return _numbered(on_worker(self._spark, output_layout.complete_records, self.path, self.run))
 
     def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-        on_worker(self._spark, output_layout.commit, self.path, self.run, number, attempt, dict(record))
+        on_worker(self._spark, output_layout.DiskBuckets(self.path).commit, self.run, number, attempt, dict(record))
 
     def uri(self, name: str = "") -> str:
         return f"file:{os.path.join(self.path, name)}"
@@ -128,8 +127,7 @@ class SharedDirectory(Output):
         if not records:
             return {}
         files = [[os.path.join(self.path, name) for name, _ in one["files"]] for one in records.values()]
-        parts = self._spark.range(0, len(files)).mapInArrow(RankBuckets(spec, n, files), "worst string").collect()
-        return merged((json.loads(row["worst"]) for row in parts), spec, n)
+        return by_frame.ranked(self._spark.range(0, len(files)), RankBuckets(spec, n, files))
 
     def publish(self, n_buckets: int, records: Records, summary: Mapping[str, Any]) -> tuple[bool, Manifest]:
         done = [dict(one) for one in records.values()]
@@ -190,7 +188,7 @@ class SparkOutput(Output):
         return dict(self._read(reader, folder, ["path", "length"]))
 
     def _read(self, reader: Any, folder: str, columns: list[str]) -> list[tuple[str, Any]]:
-        """The files below a folder by name, with one more column; none if there is no such folder."""
+        """Read the files below a folder by name, with one more column; none if there is no such folder."""
         try:
             rows = reader.load(literally(self.uri(folder))).select(*columns).collect()
         except AnalysisException as error:
@@ -209,26 +207,24 @@ class SparkOutput(Output):
         return manifests.records(self, self.run)
 
     def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-        parts = manifests.parts_of(self.sizes(f"{data_folder(self.run.plan_id)}/{attempt}"))
-        manifests.keep(self, self.run, number, attempt, {**parts, **record})
+        manifests.keep(self, self.run, number, attempt, record)
 
     def uri(self, name: str = "") -> str:
         return f"{self._target}/{name}" if name else self._target
 
     def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
         files = [self.uri(name) for one in records.values() for name, _ in one["files"]]
-        return by_frame.worst(self._spark, files, spec, n) if files else {}
+        return by_frame.worst_rows(self._spark.read.parquet(*map(literally, files)), spec, n) if files else {}
 
     def publish(self, n_buckets: int, records: Records, summary: Mapping[str, Any]) -> tuple[bool, Manifest]:
         summary = {**summary, "text": plan_summary.as_text(summary)}
         return manifests.publish(self, self.run, n_buckets, list(records.values()), summary)
 
     def current(self, plan_id: str) -> Manifest | None:
-        return manifests.current(self.texts(manifests.manifest_folder(plan_id)))
+        return manifests.manifest_in(self, plan_id)
 
     def plan_ids(self) -> list[str]:
-        names = (name.split("/")[1].partition("=")[2] for name in self.sizes(manifests.MANIFESTS))
-        return [one for one in sorted(set(names)) if self.current(one) is not None]
+        return manifests.plans_in(self)
 
     def shown(self, manifest: Manifest) -> str:
         # There is no plain path, as nothing can replace it in one step here.
@@ -236,7 +232,7 @@ class SparkOutput(Output):
 
 
 class StoreOutput(SparkOutput):
-    """An object store that the workers reach by themselves, under a path of theirs."""
+    """An object store that the workers reach by themselves, under their own path."""
 
     def __init__(self, target: str, spark: SparkSession, store: Store, path: str) -> None:
         super().__init__(target, spark)
@@ -257,7 +253,7 @@ class StoreOutput(SparkOutput):
 
 
 def read_plan(spark: SparkSession, target: str, plan_id: str | None = None, *, quarantine: bool = False) -> Any:
-    """A complete plan: all files of its manifest, whatever is being written at the time.
+    """Read a complete plan: all files of its manifest, whatever is being written at the time.
 
     Parameters
     ----------

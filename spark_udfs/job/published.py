@@ -18,7 +18,7 @@ class ArrowFiles:
         self.system, self.root = system, root.rstrip("/")
 
     def texts(self, folder: str) -> dict[str, str]:
-        """Texts in a folder by name; one that Spark wrote is a folder with one file in it."""
+        """Read the texts in a folder by name; one that Spark wrote is a folder with one file in it."""
         texts: dict[str, str] = {}
         for path in self._files(folder):
             name, _, part = path.partition("/")
@@ -27,19 +27,18 @@ class ArrowFiles:
                     texts[name] = file.read().decode(errors="replace")
         return texts
 
-    def plan_ids(self) -> list[str]:
-        """Ids of the complete plans."""
-        found = sorted({path.split("/")[0] for path in self._files(manifests.MANIFESTS)})
-        ids = (name.partition("=")[2] for name in found)
-        return [one for one in ids if manifests.current(self.texts(manifests.manifest_folder(one))) is not None]
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Return the bytes of all files below a folder by name, without the marks of Spark's writers."""
+        found = self.infos(f"{self.root}/{folder}")
+        return {one.path[len(self.root) + 1 :]: one.size for one in found if one.base_name[:1] not in ("_", ".")}
 
     def _files(self, folder: str) -> list[str]:
-        """Names of all files below a folder."""
+        """Return the names of all files below a folder."""
         where = f"{self.root}/{folder}"
         return sorted(one.path[len(where) + 1 :] for one in self.infos(where))
 
     def infos(self, path: str) -> list[Any]:
-        """All files below a path."""
+        """Return all files below a path."""
         selector = pafs.FileSelector(path, allow_not_found=True, recursive=True)
         for tries_left in reversed(range(TRIES)):
             try:
@@ -52,14 +51,14 @@ class ArrowFiles:
 
 
 def manifest_of(target: str | os.PathLike[str], plan_id: str | None = None, filesystem: Any = None) -> dict[str, Any]:
-    """The manifest of a complete plan; for arguments and errors see `files_of_plan`."""
+    """Return the manifest of a complete plan; for arguments and errors see `files_of_plan`."""
     return _found(target, plan_id, filesystem)[0]
 
 
 def files_of_plan(
     target: str | os.PathLike[str], plan_id: str | None = None, *, quarantine: bool = False, filesystem: Any = None
 ) -> list[str]:
-    """All files of a complete plan, whatever is being written at the time.
+    """Return all files of a complete plan, whatever is being written at the time.
 
     Parameters
     ----------
@@ -92,14 +91,14 @@ def files_of_plan(
 
 
 def _found(target: str | os.PathLike[str], plan_id: str | None, filesystem: Any) -> tuple[dict[str, Any], str]:
-    """A manifest, and the output directory as its file system has it."""
+    """Return a manifest, and the output directory as its file system has it."""
     where = os.fspath(target)
     if filesystem is None and "://" not in where and not where.startswith("file:"):
         filesystem, where = pafs.LocalFileSystem(), os.path.abspath(where)
     elif filesystem is None:
         filesystem, where = pafs.FileSystem.from_uri(where)
     storage = ArrowFiles(filesystem, where)
-    wanted = manifests.choose_plan(storage.plan_ids(), plan_id, os.fspath(target))
-    manifest = manifests.current(storage.texts(manifests.manifest_folder(wanted)))
+    wanted = manifests.choose_plan(manifests.plans_in(storage), plan_id, os.fspath(target))
+    manifest = manifests.manifest_in(storage, wanted)
     assert manifest is not None, "a complete plan stays complete"
     return manifest, storage.root

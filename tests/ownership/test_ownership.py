@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 
-from rmqalloc.ownership._client_numbers import ClientNumbers
 from rmqalloc.ownership.between import Between, Flows, aligned
 from rmqalloc.ownership.group_figures import added, flows_of_groups, loads_of_groups
-from rmqalloc.ownership.reader_sets import ABSENT, ReaderSets
+from rmqalloc.ownership.reader_sets import ABSENT, ClientNumbers, ReaderSets
 from rmqalloc.ownership.states import ClientRows
 
 N_CLIENTS = 6

@@ -98,7 +98,7 @@ def staged_plan(out):
     for number in range(2):
         with output_layout.DiskBuckets(str(out)).attempt(PLAN) as tried:
             storage.create(f"{manifests.data_folder(PLAN)}/{tried}/{manifests.bucket_name(number)}/part.parquet", "x")
-        output_layout.commit(str(out), run, number, tried, {"totals": {}})
+        output_layout.DiskBuckets(str(out)).commit(run, number, tried, {"totals": {}})
     with output_layout.DiskBuckets(str(out)).attempt(PLAN) as other:
         pass
     records = list(output_layout.complete_records(str(out), run).values())

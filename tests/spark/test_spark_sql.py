@@ -129,7 +129,7 @@ class Unlike:
 
 @pytest.mark.parametrize("wrong", ["listFunction", "lookupFunction", "lookupFunctionBuilder", "registerFunction"])
 def test_where_spark_takes_no_description_the_functions_work(classic, sql, monkeypatch, wrong):
-    from spark_udfs import _function_descriptions as described
+    from spark_udfs import _sql as described
     from spark_udfs import register_all
 
     whole = described._identifiers
@@ -146,6 +146,6 @@ def test_where_spark_takes_no_description_the_functions_work(classic, sql, monke
 
 
 def test_a_session_without_a_registry_is_left_as_it_is():
-    from spark_udfs import _function_descriptions as described
+    from spark_udfs import _sql as described
 
-    assert not described.describe(object(), {"f": described.Description("()", {}, "()", "1")})
+    assert not described._describe_all(object(), {"f": described._Function(len, "int", "()", {}, "()", "1")}, new=True)

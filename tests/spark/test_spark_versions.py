@@ -12,7 +12,7 @@ from checkout import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_udfs import _arrow_by_count as by_count
+from spark_udfs import _arrow_figures as by_count
 from spark_udfs import _arrow_figures as figures
 from spark_udfs import _arrow_owners as arrow_owners
 from spark_udfs import requirements as requirements

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.fleet.columns import distinct
+from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.invariants._ledger import Keys, Ledger, Mask
 from rmqalloc.invariants._places import Places, joined
 from rmqalloc.invariants._plan_parts import UNIT, PlanParts
@@ -117,7 +117,7 @@ def _broken(plan: Plan, gates: dict[str, Any], parts: PlanParts) -> Mask:
     """Return True for the groups that keep a gate from passing."""
     names = [{name: getattr(one, name) for name in UNIT[:2]} for one in Gates(**gates).broken(plan)]
     table = pa.Table.from_pylist(names, pa.schema([(name, pa.string()) for name in UNIT[:2]]))
-    found: Mask = np.isin(np.arange(parts.groups.n), parts.at_group.of(parts.keys_of(table, 2)))
+    found: Mask = among(np.arange(parts.groups.n), parts.at_group.of(parts.keys_of(table, 2)))
     return found
 
 

@@ -10,45 +10,37 @@ import pyarrow as pa
 
 from rmqalloc.optimisation._goals import GOALS
 from rmqalloc.results import TableResult
+from rmqalloc.results.renderer import bounded, terminal_table
+from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.results.terminal import cell_text, terminal_table
 from rmqalloc.text import printable
 
 MOST_SHOWN = 20
 """Ways of each group that are shown as text, unless told otherwise."""
 
-_WAY = [
-    ("consumer_group", pa.string()),
-    ("suggested", pa.bool_()),
-    ("strategy", pa.string()),
-    ("n_clients", pa.int64()),
-    ("broker_queues", pa.int64()),
-    ("batch", pa.int64()),
-    ("surge", pa.bool_()),
-    ("order", pa.string()),
-]
+_WAY = (
+    "consumer_group: string",
+    "suggested: bool",
+    "strategy: string",
+    "n_clients broker_queues batch: int64",
+    "surge: bool",
+    "order: string",
+)
 
-SEARCHES_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("is_exact", pa.bool_()),
-        ("n_ways", pa.int64()),
-        ("n_evaluated", pa.int64()),
-        ("n_too_large", pa.int64()),
-        ("n_within_bounds", pa.int64()),
-        ("searched", pa.string()),
-    ]
+SEARCHES_SCHEMA = columns(
+    "consumer_group: string",
+    "is_exact: bool",
+    "n_ways n_evaluated n_too_large n_within_bounds: int64",
+    "searched: string",
 )
 """Columns of `Optimisation.searches`."""
 
-RUNBOOK_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("number", pa.int64()),
-        ("action", pa.string()),
-        ("commands", pa.list_(pa.string())),
-        ("expected", pa.string()),
-    ]
+RUNBOOK_SCHEMA = columns(
+    "consumer_group: string",
+    "number: int64",
+    "action: string",
+    "commands: [string]",
+    "expected: string",
 )
 """Columns of `Optimisation.runbook`."""
 
@@ -61,11 +53,11 @@ def front_schema(goals: Sequence[str]) -> pa.Schema:
     >>> front_schema(["unowned"]).names[-3:]
     ['unowned', 'unowned_is_exact', 'client_ids']
     """
-    fields = list(_WAY)
+    figures = []
     for name in goals:
-        fields.append((name, GOALS[name].kind))
-        fields += [(f"{name}_is_exact", pa.bool_())] * (GOALS[name].exact is not None)
-    return pa.schema([*fields, ("client_ids", pa.list_(pa.string()))])
+        figures.append(f"{name}: {GOALS[name].kind}")
+        figures += [f"{name}_is_exact: bool"] * (GOALS[name].exact is not None)
+    return columns(*_WAY, *figures, "client_ids: [string]")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -139,12 +131,7 @@ def _shown(ways: pa.Table) -> pa.Table:
     """Ways for people: a mark before the suggested one; figures with their bounds; client ids are left to programs."""
     columns = {"": ["*" if one else "" for one in ways["suggested"].to_pylist()]}
     for name in ways.column_names:
-        if name in ("consumer_group", "suggested", "client_ids") or name.endswith("_is_exact"):
-            continue
-        columns[name] = ways[name].to_pylist()
-        if f"{name}_is_exact" in ways.column_names:
-            exact = ways[f"{name}_is_exact"].to_pylist()
-            texts = [cell_text(n) if sure else f"≤ {n}" for n, sure in zip(columns[name], exact, strict=True)]
-            width = max(map(len, texts))
-            columns[name] = [text.rjust(width) for text in texts]
+        if name not in ("consumer_group", "suggested", "client_ids") and not name.endswith("_is_exact"):
+            values, exact = ways[name].to_pylist(), f"{name}_is_exact"
+            columns[name] = bounded(values, ways[exact].to_pylist()) if exact in ways.column_names else values
     return pa.table({name: values for name, values in columns.items() if any(one is not None for one in values)})

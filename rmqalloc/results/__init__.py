@@ -2,8 +2,10 @@
 
 ``table_result``
     What every result of a verb can do.
-``terminal``, ``markup``
-    Tables as aligned text; text that is safe in HTML.
+``renderer``, ``markup``
+    All that text for people is made of; text that is safe in HTML.
+``schemas``
+    The columns of tables, declared by runs of one type.
 """
 
 from rmqalloc.results.table_result import TableResult, drawn

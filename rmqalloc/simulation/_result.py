@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
+from rmqalloc.results.schemas import columns
 from rmqalloc.simulation._timeline import Spans
 from rmqalloc.store import replaced_directory, write_file
 from rmqalloc.text import counted
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FILES = ("summary.json", "events.parquet", "groups.parquet", "intervals.parquet")
+
+
+_KINDS = {str: "string", int: "int64"}
 
 
 class EventResult(NamedTuple):
@@ -163,15 +167,9 @@ class Result(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, without the intervals, as plain data."""
-        return {
-            "name": self.name,
-            "profile": self.profile,
-            "seed": self.seed,
-            "duration": self.duration,
-            "events": [event._asdict() for event in self.events],
-            "groups": [group._asdict() for group in self.groups],
-            "requests": self.requests,
-        }
+        about = {name: getattr(self, name) for name in ("name", "profile", "seed", "duration")}
+        tables = {name: [row._asdict() for row in getattr(self, name)] for name in self.TABLES}
+        return {**about, **tables, "requests": self.requests}
 
     def to_json(self) -> str:
         """The same as JSON text."""
@@ -195,15 +193,14 @@ class Result(TableResult):
             self._fill(new)
 
     def _fill(self, place: Path) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         write_file(place / "summary.json", self.to_json() + "\n", sync="nothing")  # the directory is, as a whole
         for name, rows, kind in (("events", self.events, EventResult), ("groups", self.groups, GroupResult)):
             pq.write_table(_rows_table(rows, kind), place / f"{name}.parquet")
-        schema = pa.schema([(name, pa.string()) for name in ("consumer_group", "topic", "broker_name")])
-        schema = schema.append(pa.field("queue_id", pa.int32())).append(pa.field("client_id", pa.string()))
-        schema = schema.append(pa.field("start", pa.int64())).append(pa.field("end", pa.int64()))
+        schema = columns(
+            "consumer_group topic broker_name: string", "queue_id: int32", "client_id: string", "start end: int64"
+        )
         with pq.ParquetWriter(place / "intervals.parquet", schema) as writer:
             for ownership in self.ownerships:
                 writer.write_table(_intervals(ownership, schema))
@@ -226,8 +223,7 @@ def _rows_table(rows: Sequence[EventResult] | Sequence[GroupResult], kind: type)
     """Results of one kind as a table, its columns those of the kind."""
     import pyarrow as pa
 
-    types = {str: pa.string(), int: pa.int64()}
-    schema = pa.schema([(name, types[hint]) for name, hint in get_type_hints(kind).items()])
+    schema = columns(*(f"{name}: {_KINDS[hint]}" for name, hint in get_type_hints(kind).items()))
     return pa.Table.from_pylist([row._asdict() for row in rows], schema)
 
 

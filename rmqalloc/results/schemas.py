@@ -1,0 +1,35 @@
+"""Columns of the tables of results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def columns(*parts: str) -> pa.Schema:
+    """Return the schema of a table from runs of columns of one type each.
+
+    Parameters
+    ----------
+    *parts : str
+        Names with blanks between them, a colon, and Arrow's name of their type; in brackets for lists of it.
+
+    Examples
+    --------
+    >>> columns("consumer_group topic: string", "moved: int64", "client_ids: [string]")
+    consumer_group: string
+    topic: string
+    moved: int64
+    client_ids: list<item: string>
+      child 0, item: string
+    """
+    import pyarrow as pa
+
+    fields = []
+    for part in parts:
+        names, kind = part.split(": ")
+        one = pa.type_for_alias(kind.strip("[]"))
+        fields += [(name, pa.list_(one) if kind.startswith("[") else one) for name in names.split()]
+    return pa.schema(fields)

@@ -216,7 +216,7 @@ def test_what_an_encoding_lacks_is_escaped():
 
 def test_a_changing_line_changes_on_a_terminal_alone(monkeypatch, capsys):
     clock = iter([0.0, 0.05, 0.2, 0.5])
-    monkeypatch.setattr(sink.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(sink, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     line = sink.ChangingLine(0.1)
     line.put("1 of 2")

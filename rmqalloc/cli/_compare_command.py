@@ -68,7 +68,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, self_check: bool,
         raise none_planned(found.warnings)
     hold_to_itself(self_check, found)
     print_notes(found.warnings)
-    tables.print(found)
+    tables.show(found)
     return doubt_code(snapshot, inputs, by_client=True) or (exit_codes.FAILURE if found.refused else 0)
 
 

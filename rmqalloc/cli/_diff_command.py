@@ -79,7 +79,7 @@ def diff(
     hold_to_itself(self_check, found, next((side for side in (one, other) if isinstance(side, Plan)), None))
     if show is not None or not tables.is_text:  # the text has them at its end
         print_notes(found.warnings)
-    tables.print(found, show)
+    tables.show(found, show)
     if found.doubtful:
         return exit_codes.FAILURE
     if not allow_partial and any(side.n_errors for side in (found.before, found.after)):

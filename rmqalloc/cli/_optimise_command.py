@@ -103,7 +103,7 @@ class _Options:
             **change,
         )
         print_notes(found.warnings)
-        self.tables.print(found, self.show, found.lines(sys.stdout, self.tables.top, runbook=self.out is None))
+        self.tables.show(found, self.show, found.lines(sys.stdout, self.tables.top, runbook=self.out is None))
         if self.out is not None:
             write_file(self.out, found.markdown())
             print_notes([f"runbook saved: {self.out}"])

@@ -142,7 +142,7 @@ def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> 
 
         hand_over(report(made, gates=gates), end="")
     else:
-        tables.print(made, show, plan_lines(made, sys.stdout, tables.top, gates.informed_by))
+        tables.show(made, show, plan_lines(made, sys.stdout, tables.top, gates.informed_by))
 
 
 def _gates(max_moved: str | None, file: str | None, bounds: dict[str, Any]) -> Gates:

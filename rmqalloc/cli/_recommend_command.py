@@ -58,7 +58,7 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     print_notes(advice.warnings)
     if advice.left_out is not None and (out is not None or show == "lists"):
         print_notes([advice.left_out])
-    tables.print(advice, show)
+    tables.show(advice, show)
     if out is not None:
         write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
         print_notes([f"lists for CONFIG saved: {out}"])

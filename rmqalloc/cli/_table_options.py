@@ -41,15 +41,15 @@ class TableOptions:
         """Whether no columns and no order are asked for."""
         return self.columns is None and self.sort is None
 
-    def print(self, result: TableResult, show: str | None = None, lines: Iterable[str] | None = None) -> None:
-        """Print a result as text for people, or a table of it where one, its columns or another form are asked for.
+    def show(self, result: TableResult, table: str | None = None, lines: Iterable[str] | None = None) -> None:
+        """Show a result as text for people, or a table of it where one, its columns or another form are asked for.
 
         ``lines`` are the text, if it is not what the result says of itself.
         """
-        if show is None and self.is_text:
+        if table is None and self.is_text:
             say_lines(result.lines(sys.stdout, self.top) if lines is None else lines)
         else:
-            self.write(getattr(result, show or result.TABLES[0]))
+            self.write(getattr(result, table or result.TABLES[0]))
 
     def write(self, table: pa.Table) -> None:
         """Write a table to standard output."""

@@ -6,9 +6,11 @@ from itertools import islice
 __all__ = [
     "counted",
     "did_you_mean",
+    "first_of",
     "harmless",
     "is_formula",
     "message",
+    "more",
     "named",
     "nearest",
     "printable",
@@ -24,7 +26,7 @@ _MOST_COMPARED = 20_000
 
 
 def without_secrets(where: str) -> str:
-    """A path, or a URI without its user, password and settings, which may be keys.
+    """Return a path, or a URI without its user, password and settings, which may be keys.
 
     Examples
     --------
@@ -39,7 +41,7 @@ def without_secrets(where: str) -> str:
 
 
 def printable(name: str) -> str:
-    """A name as it may be shown to people.
+    """Return a name as it may be shown to people.
 
     Whatever is not plainly visible (control and escape characters, line breaks, marks that turn the direction of
     writing, lone surrogates) is written as its Python escape, and a backslash is doubled, so no escape is ambiguous.
@@ -54,7 +56,7 @@ def printable(name: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """Lines of ours as they may go to a terminal: line breaks stay, whatever else is not plainly visible is escaped.
+    """Return our lines as they may go to a terminal: line breaks stay, all else that is not plainly visible is escaped.
 
     Names within them are made `printable` where the lines are put together; this is for the one that was forgotten. It doubles
     no backslash, so what is escaped already stays as it is.
@@ -71,7 +73,7 @@ def harmless(text: str) -> str:
 
 
 def message(text: str, most: int = MOST_SAID) -> str:
-    """What somebody else says, in one line and in ``most`` characters at most, both of its ends kept.
+    """Return what somebody else says in one line of ``most`` characters at most, both of its ends kept.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def message(text: str, most: int = MOST_SAID) -> str:
 
 
 def is_formula(text: str) -> bool:
-    """Whether a spreadsheet may take a cell for a formula, and run it where the file is opened.
+    """Return True if a spreadsheet may take a cell for a formula, and run it where the file is opened.
 
     Examples
     --------
@@ -93,7 +95,7 @@ def is_formula(text: str) -> bool:
 
 
 def shortened(text: str, most: int) -> str:
-    """The text in ``most`` characters at most, both of its ends kept: they tell hosts and processes apart.
+    """Return the text in ``most`` characters at most, both of its ends kept: they tell hosts and processes apart.
 
     Examples
     --------
@@ -107,7 +109,7 @@ def shortened(text: str, most: int) -> str:
 
 
 def counted(n: int, one: str, many: str = "") -> str:
-    """A number with its noun.
+    """Return a number with its noun.
 
     Examples
     --------
@@ -117,20 +119,42 @@ def counted(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
+def more(n: int, what: str = "", how: str = "") -> list[str]:
+    """Return what stands for the things that are left out, and how to see them; nothing if there are none.
+
+    Examples
+    --------
+    >>> more(1200, "topic", " (--top)"), more(1), more(0, "topic")
+    (['and 1,200 more topics (--top)'], ['and 1 more'], [])
+    """
+    return [f"and {counted(n, f'more {what}') if what else f'{n:,} more'}{how}"] if n > 0 else []
+
+
+def first_of(texts: Sequence[str], most: int | None, what: str = "", how: str = "") -> list[str]:
+    """Return the first texts, all of them if ``most`` is None, and how many more there are.
+
+    Examples
+    --------
+    >>> first_of(["a", "b", "c"], 1, "group"), first_of(["a", "b"], 2), first_of(["a", "b"], None)
+    (['a', 'and 2 more groups'], ['a', 'b'], ['a', 'b'])
+    """
+    shown = texts[:most]
+    return [*shown, *more(len(texts) - len(shown), what, how)]
+
+
 def named(names: Sequence[str], most: int = 3) -> str:
-    """The first names, and how many more there are.
+    """Return the first names, and how many more there are.
 
     Examples
     --------
     >>> named(["a", "b"]), named(["a", "b", "c", "d", "e"])
     ('a, b', 'a, b, c and 2 more')
     """
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    return " ".join([", ".join(names[:most]), *more(len(names) - most)])
 
 
 def nearest(given: str, names: Iterable[str], most: int = 3, alike: float = 0.6) -> list[str]:
-    """The names that a wrong one is most like, the likest first; capitals, and dashes for underscores, do not count.
+    """Return the names most similar to a wrong one, the most similar first; case and dashes for underscores do not count.
 
     The work is bounded: a long name is compared with none, and not more than 20,000 are compared.
 
@@ -155,7 +179,7 @@ def _folded(name: str) -> str:
 
 
 def did_you_mean(given: str, names: Iterable[str]) -> str:
-    """The end of an error about a name that is not known: the one that was perhaps meant, or nothing.
+    """Return the end of an error about an unknown name: the name that was perhaps meant, or nothing.
 
     Examples
     --------

@@ -12,6 +12,7 @@ import pyarrow as pa
 from rmqalloc.audit import RULES
 from rmqalloc.documents.fields import MAX_READ_QUEUE_NUMS
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_stream
+from rmqalloc.text import named
 from spark_udfs._event_bounds import Window
 from spark_udfs._live_groups import LiveRules, advance
 from spark_udfs.map_in_arrow import ddl
@@ -218,23 +219,20 @@ def _findings(unit: dict[str, Any]) -> Iterator[dict[str, str]]:
         return
     repeated = [name for name, n in Counter(ids).items() if n > 1]
     if repeated:
-        yield _finding("duplicate-client-id", f"several processes have one client id: {_some(repeated)}")
+        yield _finding("duplicate-client-id", f"several processes have one client id: {named(repeated, _MOST_NAMES)}")
     unowned = [f"{broker}:{number}" for (broker, number), owner in owned.items() if owner is None]
     if unowned:
-        yield _finding("unowned-queue", f"{len(unowned)} of {len(owned)} queues have no owner: {_some(unowned)}")
+        yield _finding(
+            "unowned-queue", f"{len(unowned)} of {len(owned)} queues have no owner: {named(unowned, _MOST_NAMES)}"
+        )
     if unit["owners"] is not None:
         busy = set(owned.values())
         idle = [name for name in dict.fromkeys(ids) if name not in busy]
         if idle:
-            yield _finding("idle-client", f"{len(idle)} of {len(ids)} clients own no queue: {_some(idle)}")
+            yield _finding("idle-client", f"{len(idle)} of {len(ids)} clients own no queue: {named(idle, _MOST_NAMES)}")
 
 
 _MOST_NAMES = 20
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _finding(rule: str, message: str) -> dict[str, str]:

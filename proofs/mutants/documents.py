@@ -27,7 +27,7 @@ MUTANTS = [
     Mutant("rmqalloc/snapshot/files/csv_text.py", "if number >= most_rows():", "if number < 0:", "rows of CSV are not counted", f"{_BUDGET} rows_of_tables"),
     Mutant(_SINK, "sys.stderr = Guard(err)", "sys.stderr = err", "what a library writes to standard error is raw", f"{_OUTPUT} guards_every_stream"),
     Mutant(_SINK, "if out.isatty():", "if False:", "results for programs tell a terminal what to do", f"{_OUTPUT} results_for_programs_either"),
-    Mutant(_SINK, "_write(file, _safe(text + end, file))", "_write(file, text + end)", "a forgotten name is raw where no terminal is", f"{_OUTPUT} forgotten"),
+    Mutant(_SINK, "encodable(_safe(text + end, file), file)", "encodable(text + end, file)", "a forgotten name is raw where no terminal is", f"{_OUTPUT} forgotten"),
     Mutant(_SINK, 'say(f"{what}: {message(said)}", err=True)', 'say(f"{what}: {said}", err=True)', "a remark forges a line", f"{_OUTPUT} whatever_things_are_called"),
     Mutant(_SINK, "3[1-7])m)", "[0-9;]+)m)", "any colour and mode passes", f"{_OUTPUT} lets_colours"),
     Mutant("rmqalloc/text.py", '.replace("\\n", "\\\\n")', "", "a message breaks its line", f"{_OUTPUT} one_line"),

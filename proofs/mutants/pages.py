@@ -9,7 +9,7 @@ _TIMELINE = "rmqalloc/report/html/charts/_transition.py"
 _STYLE = "rmqalloc/report/html/_style.py"
 _EVIDENCE = "rmqalloc/report/html/_evidence_section.py"
 _UNREAD = "rmqalloc/report/html/_unread_section.py"
-_SKEW = "rmqalloc/results/skew.py"
+_SKEW = "rmqalloc/results/renderer.py"
 _SCREENS = "tests/report/test_report_screens.py"
 _DRAWN_STEPS = "tests/report/test_report_transition.py"
 _SKEWS = "tests/report/test_skew.py"
@@ -19,7 +19,7 @@ _IDLE = "rmqalloc/audit/_rules_idle.py"
 _MIXED = "rmqalloc/audit/_rules_mixed.py"
 _OUTPUTS = "rmqalloc/snapshot/files/mqadmin/_outputs.py"
 _SVG = "rmqalloc/simulation/_timeline_svg.py"
-_PICTURE = "rmqalloc/simulation/_timeline_text.py"
+_PICTURE = "rmqalloc/simulation/_result_text.py"
 _PALETTE = "rmqalloc/simulation/_timeline_svg.py"
 _WORDS = "tests/report/test_report_words.py"
 _DRAWN = "tests/simulation/test_simulation_svg.py"
@@ -76,8 +76,8 @@ MUTANTS = [
     ),
     Mutant(
         _TIMELINE,
-        "'' if self.is_exact else '≤ '",
-        "'≤ ' if self.is_exact else ''",
+        "bound(number(self.worst), self.is_exact)",
+        "bound(number(self.worst), not self.is_exact)",
         "an upper bound is shown as attained",
         f"{_DRAWN_STEPS} -k upper_bound",
     ),

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import pyarrow.compute as pc
-
-from rmqalloc.advice.advice import Advice, ConfigLists
-from rmqalloc.results import drawn
-from rmqalloc.results.skew import skew_text
+from rmqalloc.advice.advice import ConfigLists
+from rmqalloc.results.renderer import skew_text
 from rmqalloc.strategies.by_name import class_of
-from rmqalloc.text import counted, named, printable
+from rmqalloc.text import counted, named
 
-_SHOWN = 20
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
+
 WORTH = 0.05
 """Least relative gain in skew for which more virtual nodes are advised."""
 WORTH_MOVES = 0.2
 """Least relative gain in moves for which another strategy is named."""
 
 
-def paragraph(
-    group: dict[str, Any],
-    counts: Sequence[dict[str, Any]],
-    rings: Sequence[dict[str, Any]],
-    rooms: Sequence[dict[str, Any]],
-    churn: Sequence[dict[str, Any]],
-    lists: ConfigLists,
-) -> str:
+def paragraph(group: Row, counts: Rows, rings: Rows, rooms: Rows, churn: Rows, lists: ConfigLists) -> str:
     """Advice for a group, given its rows of the tables."""
     return " ".join(
-        [*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_churn(churn), *_lists(group, lists)]
+        (*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_churn(churn), *_lists(group, lists))
     )
 
 
-def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _sizes(group: Row, counts: Rows) -> Iterator[str]:
     n, name = group["n_clients"], group["consumer_group"]
     queues = f"{counted(group['n_queues'], 'queue')} of {counted(group['n_topics'], 'topic')}"
     yield f"{name} has {counted(n, 'client')} for {queues} under {group['strategy']}."
@@ -71,11 +63,11 @@ def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[
         yield "None of the numbers of clients tried gives all the same."
 
 
-def _way(row: dict[str, Any]) -> str:
+def _way(row: Row) -> str:
     return f"{counted(row['n_clients'], 'client')} (going there moves {counted(row['moved_from_now'], 'queue')})"
 
 
-def advised_nodes(rings: Sequence[dict[str, Any]]) -> int | None:
+def advised_nodes(rings: Rows) -> int | None:
     """The fewest virtual nodes that come within 5 % of the best skew, if that is better than now by more; else None."""
     now = next((row for row in rings if row["is_now"]), None)
     if now is None:
@@ -87,7 +79,7 @@ def advised_nodes(rings: Sequence[dict[str, Any]]) -> int | None:
     return int(next(row["virtual_nodes"] for row in more if row["skew"] <= best * (1 + WORTH)))
 
 
-def _ring(group: dict[str, Any], rings: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _ring(group: Row, rings: Rows) -> Iterator[str]:
     if not rings or group["min_load"] == group["max_load"]:
         return
     now, last = next(row for row in rings if row["is_now"]), rings[-1]
@@ -113,7 +105,7 @@ def _ring(group: dict[str, Any], rings: Sequence[dict[str, Any]]) -> Iterator[st
         )
 
 
-def _rooms(rooms: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _rooms(rooms: Rows) -> Iterator[str]:
     for row in rooms:
         (low, high), (level, top) = ((row[f"{kind}min_load"], row[f"{kind}max_load"]) for kind in ("", "pooled_"))
         if high - low > top - level:
@@ -125,7 +117,7 @@ def _rooms(rooms: Sequence[dict[str, Any]]) -> Iterator[str]:
             return
 
 
-def _churn(churn: Sequence[dict[str, Any]]) -> Iterator[str]:
+def _churn(churn: Rows) -> Iterator[str]:
     """What other strategies would save in restarts, and what they would cost when a broker is lost."""
     now = next((row for row in churn if row["is_now"]), None)
     if now is None or now["restart_per_queue"] is None:
@@ -146,7 +138,7 @@ def _churn(churn: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield (f"With classes of this project for Java and Go clients, not for POP and gRPC groups: {'; '.join(ways)}.")
 
 
-def _is_better(row: dict[str, Any], now: dict[str, Any]) -> bool:
+def _is_better(row: Row, now: Row) -> bool:
     """Whether a strategy moves much less and is as even, or is evener and does not move more."""
     if "/" not in row["strategy"]:  # those of RocketMQ are weighed for comparison
         return False
@@ -159,7 +151,7 @@ def _is_better(row: dict[str, Any], now: dict[str, Any]) -> bool:
     return False
 
 
-def _lists(group: dict[str, Any], lists: ConfigLists) -> Iterator[str]:
+def _lists(group: Row, lists: ConfigLists) -> Iterator[str]:
     if not lists.moved:
         return
     begins = "what its clients own" if lists.from_actual else "what its strategy gives"
@@ -167,26 +159,3 @@ def _lists(group: dict[str, Any], lists: ConfigLists) -> Iterator[str]:
         f"Lists for CONFIG that are even as can be would move {counted(lists.moved, 'queue')} of {group['n_queues']:,} from "
         f"{begins}; they hold for these client ids alone, and a client that dies leaves its queues to nobody."
     )
-
-
-def advice_lines(advice: Advice, _file: object = None, top: int | None = None) -> Iterator[str]:
-    """A paragraph on each of the first groups, most idle clients first, and a line on all; of 20 unless ``top`` is given."""
-    shown = advice.groups.sort_by([("idle", "descending"), ("skew", "descending")]).slice(0, top or _SHOWN)
-    for text in shown["advice"].to_pylist():
-        yield from (printable(text), "")
-    if advice.groups.num_rows > shown.num_rows:
-        yield from (f"and {counted(advice.groups.num_rows - shown.num_rows, 'more group')} (--top)", "")
-    yield fleet_sentence(advice)
-
-
-drawn(Advice, advice_lines)
-
-
-def fleet_sentence(advice: Advice) -> str:
-    """How many clients all groups have, and how many of these have no work."""
-    n_clients, idle = (pc.sum(advice.groups[name]).as_py() or 0 for name in ("n_clients", "idle"))
-    concerned = pc.sum(pc.greater(advice.groups["idle"], 0)).as_py() or 0
-    whole = f"{counted(advice.groups.num_rows, 'group')}, {counted(n_clients, 'client')}"
-    if not idle:
-        return f"{whole}: all have work."
-    return f"{whole}: {idle:,} have no work, in {counted(concerned, 'group')}."

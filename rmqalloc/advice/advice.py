@@ -2,52 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import IO, Any, ClassVar, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
-from rmqalloc.results.schemas import schema_of
-from rmqalloc.text import named
+from rmqalloc.results.renderer import order_of
+from rmqalloc.results.schemas import columns
+from rmqalloc.results.table_result import checked_top
+from rmqalloc.text import counted, first_of, named, printable
 
-_SHARE, _NUMBERS, _TEXTS = pa.float64(), pa.list_(pa.int64()), pa.list_(pa.string())
+_SHOWN = 20
+"""Groups with a paragraph unless more are asked for."""
 
-GROUPS_SCHEMA = schema_of(
-    "consumer_group strategy n_topics n_queues n_clients idle unowned min_load max_load skew most_useful even_counts "
-    "virtual_nodes config_moves idle_ids advice",
-    skew=_SHARE, even_counts=_NUMBERS, idle_ids=_TEXTS, advice=pa.string(),
-)  # fmt: skip
+GROUPS_SCHEMA = columns(
+    "consumer_group strategy: string",
+    "n_topics n_queues n_clients idle unowned min_load max_load: int64",
+    "skew: float64",
+    "most_useful: int64",
+    "even_counts: [int64]",
+    "virtual_nodes config_moves: int64",
+    "idle_ids: [string]",
+    "advice: string",
+)
 """Columns of `Advice.groups`."""
 
-COUNTS_SCHEMA = schema_of(
-    "consumer_group n_clients is_now is_even idle min_load max_load skew moved_from_row_above moved_from_now",
-    skew=_SHARE,
+COUNTS_SCHEMA = columns(
+    "consumer_group: string",
+    "n_clients: int64",
+    "is_now is_even: bool",
+    "idle min_load max_load: int64",
+    "skew: float64",
+    "moved_from_row_above moved_from_now: int64",
 )
 """Columns of `Advice.counts`."""
 
-RINGS_SCHEMA = schema_of(
-    "consumer_group virtual_nodes is_now idle min_load max_load skew chance_skew moved_from_now",
-    skew=_SHARE, chance_skew=_SHARE,
-)  # fmt: skip
+RINGS_SCHEMA = columns(
+    "consumer_group: string",
+    "virtual_nodes: int64",
+    "is_now: bool",
+    "idle min_load max_load: int64",
+    "skew chance_skew: float64",
+    "moved_from_now: int64",
+)
 """Columns of `Advice.rings`."""
 
-CHURN_SCHEMA = schema_of(
-    "consumer_group strategy is_now needs_slots idle min_load max_load restart_per_queue is_sampled leave join broker_lost "
-    "year",
-    needs_slots=pa.bool_(), restart_per_queue=_SHARE, leave=_SHARE, broker_lost=_SHARE,
-)  # fmt: skip
+CHURN_SCHEMA = columns(
+    "consumer_group strategy: string",
+    "is_now needs_slots: bool",
+    "idle min_load max_load: int64",
+    "restart_per_queue: float64",
+    "is_sampled: bool",
+    "leave: float64",
+    "join: int64",
+    "broker_lost: float64",
+    "year: int64",
+)
 """Columns of `Advice.churn`."""
 
-ROOMS_SCHEMA = schema_of(
-    "consumer_group topic machine_rooms n_queues min_load max_load pooled_min_load pooled_max_load",
-    machine_rooms=_TEXTS,
+ROOMS_SCHEMA = columns(
+    "consumer_group topic: string",
+    "machine_rooms: [string]",
+    "n_queues min_load max_load pooled_min_load pooled_max_load: int64",
 )
 """Columns of `Advice.rooms`."""
 
-LISTS_SCHEMA = schema_of(
-    "consumer_group client_id topic broker_name queue_id client_id_now", queue_id=pa.int32(), client_id_now=pa.string()
+LISTS_SCHEMA = columns(
+    "consumer_group client_id topic broker_name: string",
+    "queue_id: int32",
+    "client_id_now: string",
 )
 """Columns of `Advice.lists`."""
 
@@ -131,6 +158,16 @@ class Advice(TableResult):
     churn: pa.Table
     assignments: tuple[ConfigLists, ...]
     warnings: tuple[str, ...]
+
+    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+        """A paragraph on each of the first 20 groups or ``top``, most idle clients first, and a line on all."""
+        texts = self.groups["advice"].take(order_of(self.groups, "-idle,-skew")).to_pylist()
+        for text in first_of(texts, checked_top(top) or _SHOWN, "group", " (--top)"):
+            yield from (printable(text), "")
+        n_clients, idle = (pc.sum(self.groups[name]).as_py() or 0 for name in ("n_clients", "idle"))
+        concerned = pc.sum(pc.greater(self.groups["idle"], 0)).as_py() or 0
+        lacking = f"{idle:,} have no work, in {counted(concerned, 'group')}." if idle else "all have work."
+        yield f"{counted(self.groups.num_rows, 'group')}, {counted(n_clients, 'client')}: {lacking}"
 
     @property
     def lists(self) -> pa.Table:

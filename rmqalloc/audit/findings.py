@@ -14,11 +14,10 @@ from rmqalloc.audit.not_known import not_known_words, scope_words
 from rmqalloc.audit.reach import Reach, unread_row
 from rmqalloc.audit.reach_text import reach_lines
 from rmqalloc.evidence import Evidence
-from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.snapshot.unknown import NotKnown
-from rmqalloc.text import printable
+from rmqalloc.text import counted, first_of, printable
 
 MOST_NAMES = 20
 """Queues and clients of a finding that are named where not all are asked for."""
@@ -226,25 +225,15 @@ def _queue_names(finding: Finding) -> list[str]:
 
 
 def _folded(names: Sequence[str], most: int | None) -> str:
-    """The names, or the first of them and how many there are more."""
-    more = [] if most is None or len(names) <= most else [f"and {len(names) - most:,} more"]
-    return ", ".join([*map(printable, names[:most]), *more])
+    return ", ".join(first_of([*map(printable, names)], most))
 
 
 def _summary(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.severity for finding in findings)
-    parts = [f"{counts[one]:,} {one}{'s' if counts[one] > 1 else ''}" for one in SEVERITIES if counts[one]]
-    return f"{len(findings):,} finding{'' if len(findings) == 1 else 's'}{': ' if parts else ''}{', '.join(parts)}"
+    parts = [counted(counts[one], one) for one in SEVERITIES if counts[one]]
+    return ": ".join(filter(None, [counted(len(findings), "finding"), ", ".join(parts)]))
 
 
 def _row(finding: Finding) -> dict[str, Any]:
-    return {
-        "severity": finding.severity,
-        "rule": finding.rule,
-        "consumer_group": finding.consumer_group,
-        "topic": finding.topic,
-        "queues": list(map(MessageQueue._asdict, finding.queues)),
-        "clients": list(finding.clients),
-        "message": finding.message,
-        "advice": finding.advice,
-    }
+    fields = {name: getattr(finding, name) for name in FINDINGS_SCHEMA.names}
+    return fields | {"queues": [queue._asdict() for queue in finding.queues], "clients": list(finding.clients)}

@@ -131,11 +131,8 @@ def not_known_words(found: Iterable[NotKnown]) -> str:
     >>> not_known_words([NotKnown("clients", "a", "no list is given"), NotKnown("clients", "b", "no list is given")])
     'clients of a, b (no list is given)'
     """
-    by_reason: dict[tuple[str, str], list[str]] = {}
-    for one in found:
-        by_reason.setdefault((one.kind, one.reason), []).append(one.subject)
     words = []
-    for (kind, reason), subjects in by_reason.items():
+    for (kind, reason), subjects in _by_reason(found).items():
         of = f" of {named([printable(one) for one in subjects if one])}" if any(subjects) else ""
         words.append(f"{kind}{of} ({printable(reason)})")
     return "; ".join(words)
@@ -149,12 +146,17 @@ def scope_words(found: Iterable[NotKnown]) -> str:
     >>> scope_words([NotKnown("lags", "a", "none are known", True), NotKnown("lags", "b", "none are known", True)])
     'lags of a, b: none are known'
     """
-    by_reason: dict[tuple[str, str], list[str]] = {}
-    for one in found:
-        by_reason.setdefault((one.kind, one.reason), []).append(one.subject)
     return "; ".join(
         f"{kind} of {named([printable(one) for one in subjects])}: {printable(reason)}"
         if all(subjects)
         else printable(reason)
-        for (kind, reason), subjects in by_reason.items()
+        for (kind, reason), subjects in _by_reason(found).items()
     )
+
+
+def _by_reason(found: Iterable[NotKnown]) -> dict[tuple[str, str], list[str]]:
+    """Return what each kind and reason is about, in the order in which they first come."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        by_reason.setdefault((one.kind, one.reason), []).append(one.subject)
+    return by_reason

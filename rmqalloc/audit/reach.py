@@ -14,23 +14,26 @@ from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit.reach_answers import Answer, WrittenTopics, answers_of
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
+from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.system_topics import is_system_topic
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.text import named
 
-UNREAD_SCHEMA = pa.schema([
-    ("consumer_group", pa.string()), ("topic", pa.string()), ("reason", pa.string()), ("queues", pa.string()),
-    ("n_queues", pa.int64()), ("n_written", pa.int64()), ("messages", pa.int64()), ("n_without_lag", pa.int64()),
-    ("detail", pa.string()),
-])  # fmt: skip
+UNREAD_SCHEMA = columns(
+    "consumer_group topic reason queues: string", "n_queues n_written messages n_without_lag: int64", "detail: string"
+)
 """Columns of the table of messages that nobody reads."""
 
-REACH_SCHEMA = pa.schema([
-    ("consumer_group", pa.string()), ("topic", pa.string()), ("broker_name", pa.string()), ("queue_id", pa.int64()),
-    ("state", pa.string()), ("reason", pa.string()), ("readers", pa.list_(pa.string())), ("is_written", pa.bool_()),
-    ("messages", pa.int64()), ("detail", pa.string()),
-])  # fmt: skip
+REACH_SCHEMA = columns(
+    "consumer_group topic broker_name: string",
+    "queue_id: int64",
+    "state reason: string",
+    "readers: [string]",
+    "is_written: bool",
+    "messages: int64",
+    "detail: string",
+)
 """Columns of the table of all queues."""
 
 

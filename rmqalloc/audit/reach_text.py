@@ -1,4 +1,4 @@
-"""Messages that nobody reads, as text: a table, or one line if there are none."""
+"""Draw unread messages as text: a table, or one line if there are none."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import IO
 from rmqalloc.audit.reach import Reach, queue_ranges
 from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.audit.reach_reasons import REASONS
-from rmqalloc.results.terminal import text_table
-from rmqalloc.text import counted, named, printable
+from rmqalloc.results.renderer import text_table
+from rmqalloc.text import counted, first_of, more, named, printable
 
 _HEADER = ("messages", "group", "topic", "reason", "queues", "", "detail")
 _MOST_RANGES = 4
 
 
 def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True) -> Iterator[str]:
-    """The table, or that every queue is read; and of which queues that is not known."""
+    """Yield the table, or that every queue is read; and the queues of which that is not known."""
     unread, unknown = reach.unread, unknown_words(reach)
     yield headline(reach, is_known)
     if unread:
@@ -24,11 +24,8 @@ def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None, is_
         details = any(one.detail for one in shown)
         rows = [_row(one, most is None)[: None if details else -1] for one in shown]
         width = len(_HEADER) - (not details)
-        yield from text_table(
-            _HEADER[:width], rows, [name not in ("messages", "queues") for name in _HEADER[:width]], file
-        )
-        if len(shown) < len(unread):
-            yield f"and {counted(len(unread) - len(shown), 'more row')}: -o wide shows all"
+        yield from text_table(_HEADER[:width], rows, ("messages", "queues"), file)
+        yield from more(len(unread) - len(shown), "row", ": -o wide shows all")
         yield from (
             f"{reason}: {REASONS[reason].meaning}" for reason in REASONS if any(one.reason == reason for one in shown)
         )
@@ -37,7 +34,7 @@ def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None, is_
 
 
 def headline(reach: Reach, is_known: bool = True) -> str:
-    """How much nobody reads, in one line; that all is read only if all that decides it ``is_known``."""
+    """Return in one line how much is unread; that all is read only if all that decides it ``is_known``."""
     if not reach.unread:
         topics = counted(reach.n_topics, "topic")
         if not reach.n_topics:
@@ -59,7 +56,7 @@ def headline(reach: Reach, is_known: bool = True) -> str:
 
 
 def unknown_words(reach: Reach) -> str:
-    """Of how many queues it is not known who reads them, and why; empty if there are none."""
+    """Return of how many queues the readers are not known, and why; empty if there are none."""
     if not reach.unknown:
         return ""
     n, topics = sum(len(one.queues) for one in reach.unknown), {one.topic for one in reach.unknown}
@@ -68,18 +65,15 @@ def unknown_words(reach: Reach) -> str:
 
 
 def messages_text(one: Answer) -> str:
-    """The backlog of an answer: a bound if some queues are not known, ``-`` if none is."""
+    """Return the backlog of an answer: a bound if some queues are not known, ``-`` if none is."""
     if one.messages is None:
         return "-"
     return f"{'≥ ' if one.n_without_lag else ''}{one.messages:,}"
 
 
 def ranges_text(one: Answer, is_whole: bool = False) -> str:
-    """Queues of an answer by broker, the first few brokers."""
-    ranges = list(queue_ranges(one.queues))
-    shown = ranges if is_whole else ranges[:_MOST_RANGES]
-    more = [f"and {counted(len(ranges) - len(shown), 'more broker')}"] if len(shown) < len(ranges) else []
-    return " ".join([*shown, *more])
+    """Return the queues of an answer by broker, those of the first few brokers."""
+    return " ".join(first_of([*queue_ranges(one.queues)], None if is_whole else _MOST_RANGES, "broker"))
 
 
 def _row(one: Answer, is_whole: bool) -> list[str]:

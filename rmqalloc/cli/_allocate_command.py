@@ -14,8 +14,9 @@ from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._sink import hand_over, say, tell
-from rmqalloc.cli._terminal_text import printable, printable_table
 from rmqalloc.documents.fields import MAX_QUEUES
+from rmqalloc.results.renderer import text_table
+from rmqalloc.text import printable
 
 if TYPE_CHECKING:
     from rmqalloc import Strategy
@@ -123,12 +124,12 @@ def _as_table(group: str, strategy_name: str, client_ids: list[str], owned: list
     tables = [f"{'  '.join(filter(None, parts))}  {len(owned)} queues"]
     for topic, mine in groupby(owned, lambda one: one.topic):
         rows = [(f"{one.broker_name}:{one.queue_id}", one.client_id or "-") for one in mine]
-        tables.append(f"Topic {printable(topic)}\n{printable_table(('queue', 'owner'), rows)}")
+        tables.append("\n".join([f"Topic {printable(topic)}", *text_table(("queue", "owner"), rows)]))
     counts = dict.fromkeys(client_ids, 0)
     for one in owned:
         if one.client_id is not None:
             counts[one.client_id] += 1
-    tables.append(printable_table(("client", "queues"), [(client_id, str(n)) for client_id, n in counts.items()]))
+    tables.append("\n".join(text_table(("client", "queues"), [(name, str(n)) for name, n in counts.items()])))
     return "\n\n".join(tables)
 
 

@@ -13,10 +13,9 @@ from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._renamed import renamed
-from rmqalloc.cli._sink import say
-from rmqalloc.cli._terminal_text import ProgressLine, printable, printable_table
+from rmqalloc.cli._sink import ChangingLine, say
 from rmqalloc.errors import ArgumentError
-from rmqalloc.text import named, without_secrets
+from rmqalloc.text import named, printable, without_secrets
 from spark_udfs.job.job_options import JOB_OPTIONS
 
 if TYPE_CHECKING:
@@ -137,6 +136,14 @@ def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: d
     return run_and_report(read, target, spec(), given.get("remote") or given.get("master", "local[*]"), **how)
 
 
+class ProgressLine(ChangingLine):
+    """Pieces done of all."""
+
+    def __call__(self, done: int, in_all: int) -> None:
+        """Show that ``done`` pieces of ``in_all`` are done."""
+        self.put(f"{100 * done // in_all:3d} %  {done} of {in_all} pieces", is_last=done == in_all)
+
+
 def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -> None:
     from rmqalloc.evaluation.parquet_plan import plan_files, strategies_of
     from spark_udfs.job.on_threads import plan_to_store
@@ -153,7 +160,7 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
 def _summary(totals: ByScenario, seconds: float) -> str:
     """Figures of the run: one below the other, or a line for every scenario."""
     from rmqalloc.evaluation.totals import Totals, two_columns
-    from rmqalloc.results.skew import skew_text
+    from rmqalloc.results.renderer import skew_text, text_table
 
     if len(totals) <= 1:
         return two_columns(next(iter(totals.values()), Totals()).rows(seconds))
@@ -161,4 +168,4 @@ def _summary(totals: ByScenario, seconds: float) -> str:
     lines = [
         (name or "(bad units)", *map("{:,}".format, one[:-1]), skew_text(one.max_skew)) for name, one in totals.items()
     ]
-    return printable_table(header, lines)
+    return "\n".join(text_table(header, lines))

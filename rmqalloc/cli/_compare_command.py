@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +11,6 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import Changes, candidate, change_options
 from rmqalloc.cli._planning import rooms_unknown
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
-from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
@@ -70,11 +68,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, self_check: bool,
         raise none_planned(found.warnings)
     hold_to_itself(self_check, found)
     print_notes(found.warnings)
-    if tables.is_text:
-        for line in found.lines(sys.stdout, tables.top):
-            say(line)
-    else:
-        tables.write(found.table)
+    tables.show(found)
     return doubt_code(snapshot, inputs, by_client=True) or (exit_codes.FAILURE if found.refused else 0)
 
 

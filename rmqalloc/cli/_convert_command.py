@@ -11,8 +11,7 @@ from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import schema_option
 from rmqalloc.cli._sink import say, tell
-from rmqalloc.cli._terminal_text import printable
-from rmqalloc.text import counted, shortened
+from rmqalloc.text import counted, printable, shortened
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.snapshot import Snapshot

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -12,12 +11,10 @@ from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
-from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import ALL, print_notes
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
-    from rmqalloc.diffs import Diff
     from rmqalloc.snapshot.snapshot import Snapshot
 
 
@@ -80,7 +77,9 @@ def diff(
     names = before, live.servers if after is None else after
     found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario, assume, names)
     hold_to_itself(self_check, found, next((side for side in (one, other) if isinstance(side, Plan)), None))
-    _print(found, tables, show)
+    if show is not None or not tables.is_text:  # the text has them at its end
+        print_notes(found.warnings)
+    tables.show(found, show)
     if found.doubtful:
         return exit_codes.FAILURE
     if not allow_partial and any(side.n_errors for side in (found.before, found.after)):
@@ -109,13 +108,3 @@ def _check_sides(before: str, after: str | None, live: Live) -> None:
         raise click.UsageError(
             "nothing is given to compare A with: give a second file, or -n HOST:PORT of a running cluster"
         )
-
-
-def _print(found: Diff, tables: TableOptions, show: str | None) -> None:
-    """The difference in the form that is asked for."""
-    if show is None and tables.is_text:
-        for line in found.lines(sys.stdout, tables.top):
-            say(line)
-        return
-    print_notes(found.warnings)
-    tables.write(getattr(found, show or "groups"))

@@ -7,9 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 import click
 
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._sink import say
-from rmqalloc.cli._terminal_text import printable_table
+from rmqalloc.cli._sink import say_lines
 from rmqalloc.extras import needs
+from rmqalloc.results.renderer import text_table
 
 
 def version_of(package: str) -> str:
@@ -45,4 +45,4 @@ def doctor() -> None:
         ("spark jobs", f"cannot run: {'; '.join(missing)}" if missing else "can run"),
         *(spark.works_here(release) if release else []),
     ]
-    say(printable_table(("part", "found"), rows))
+    say_lines(text_table(("part", "found"), rows))

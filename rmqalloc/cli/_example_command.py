@@ -6,8 +6,8 @@ import click
 
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import file_to_write
-from rmqalloc.cli._sink import hand_over, say
-from rmqalloc.cli._terminal_text import printable_table
+from rmqalloc.cli._sink import hand_over, say_lines
+from rmqalloc.results.renderer import text_table
 
 _READ_BY = {"snapshot": "-f", "scenarios": "--scenario", "simulation": "simulate"}
 
@@ -32,7 +32,7 @@ def example(name: str | None, out: str | None) -> None:
         if out is not None:
             raise click.UsageError("--out is for one example; name it")
         rows = [(f"{PREFIX}{one.name}", _READ_BY[one.kind], one.shows) for one in EXAMPLES.values()]
-        say(printable_table(("example", "for", "shows"), rows))
+        say_lines(text_table(("example", "for", "shows"), rows))
         return
     try:
         text = find(name).path.read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ import click
 
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._sink import say
-from rmqalloc.cli._terminal_text import printable
+from rmqalloc.text import printable
 
 
 @click.command(cls=Verb)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
-import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,14 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli._sink import CLEARED_LINE, say, tell
+from rmqalloc.cli._sink import ChangingLine, say, tell
 from rmqalloc.cli._times import seconds
 from rmqalloc.errors import ArgumentError
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.snapshot import Snapshot
-
-_LINE_EVERY = 5.0
 
 
 @dataclass(frozen=True)
@@ -143,14 +139,14 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
         SignedServers(name_servers(live.servers), live.acl_address or "")
     except ArgumentError as error:
         raise click.UsageError(str(error)) from error
-    progress = _Progress(live.is_quiet)
+    progress = _Answers(0.1, live.is_quiet)
     try:
         with _told_warnings(live.is_quiet):
             snapshot = rmqalloc.fetch(live.servers, groups, topics, on_progress=progress, **live.how())
     except (RemotingError, ResponseError) as error:
         raise click.ClickException(str(error)) from error
     finally:
-        progress.end()
+        progress.clear()
     _tell_unmatched(snapshot, groups, topics)
     if live.is_quiet:
         return snapshot
@@ -197,28 +193,11 @@ def _tell_of_slaves(snapshot: Snapshot) -> None:
             tell("note", f"broker {broker.broker_name} has no master; its slave {broker.address}{acts}, was asked")
 
 
-class _Progress:
-    """Requests answered: one changing line on a terminal, else a line every few seconds."""
+class _Answers(ChangingLine):
+    """Requests answered."""
 
-    def __init__(self, is_quiet: bool) -> None:
-        self.answered = 0
-        self._is_quiet = is_quiet
-        self._on_terminal = sys.stderr.isatty() and not is_quiet
-        self._started = self._last = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self._started
+    answered = 0
 
     def __call__(self, answered: int, known: int) -> None:
         self.answered = answered
-        now = time.monotonic()
-        if not self._is_quiet and now - self._last >= (0.1 if self._on_terminal else _LINE_EVERY):
-            self._last = now
-            line = f"{answered:,} of {known:,} answers  {self.seconds:.0f} s"
-            say(f"\r{line}" if self._on_terminal else line, err=True, end="" if self._on_terminal else "\n")
-
-    def end(self) -> None:
-        """Clear the changing line."""
-        if self._on_terminal:
-            say(CLEARED_LINE, err=True, end="")
+        self.put(f"{answered:,} of {known:,} answers")

@@ -15,7 +15,6 @@ from rmqalloc.cli._choices import Choice, TextType
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._options import Bound, file_to_write, informed_by_option
 from rmqalloc.cli._planning import tell_broken
-from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
@@ -104,11 +103,7 @@ class _Options:
             **change,
         )
         print_notes(found.warnings)
-        if self.show is None and self.tables.is_text:
-            for line in found.lines(sys.stdout, self.tables.top, runbook=self.out is None):
-                say(line)
-        else:
-            self.tables.write(getattr(found, self.show or "front"))
+        self.tables.show(found, self.show, found.lines(sys.stdout, self.tables.top, runbook=self.out is None))
         if self.out is not None:
             write_file(self.out, found.markdown())
             print_notes([f"runbook saved: {self.out}"])

@@ -21,7 +21,7 @@ from rmqalloc.cli._options import (
 from rmqalloc.cli._planning import plan_inputs, tell_broken
 from rmqalloc.cli._saved_plans import Undo, check_usage, save, signing_key, undo_option, undone
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
-from rmqalloc.cli._sink import hand_over, say
+from rmqalloc.cli._sink import hand_over
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
@@ -33,8 +33,6 @@ from rmqalloc.cli._snapshot_input import (
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from rmqalloc.plans import Gates, Plan
 
 _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
@@ -133,27 +131,18 @@ def _clients_join(changes: Changes) -> bool:
 def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> None:
     """The plan in the form that is asked for."""
     from rmqalloc.plans.plan_text import plan_lines
+    from rmqalloc.plans.plan_totals import client_totals
 
-    if show is None and tables.is_text:
-        for line in plan_lines(made, sys.stdout, tables.top, gates.informed_by):
-            say(line)
+    if show == "transitions":
+        tables.write(made.transitions(gates.informed_by))
+    elif show in _TOTALS:
+        tables.write(client_totals(made.clients, *_TOTALS[show]))
     elif show is None and tables.is_whole and tables.output == "html":
         from rmqalloc.report.html import report
 
         hand_over(report(made, gates=gates), end="")
     else:
-        tables.write(_shown(made, show or "units", gates.informed_by))
-
-
-def _shown(made: Plan, name: str, informed_by: str) -> pa.Table:
-    """One of the tables of a plan."""
-    from rmqalloc.plans.plan_totals import client_totals
-
-    if name == "transitions":
-        return made.transitions(informed_by)
-    if name in _TOTALS:
-        return client_totals(made.clients, *_TOTALS[name])
-    return getattr(made, name)
+        tables.show(made, show, plan_lines(made, sys.stdout, tables.top, gates.informed_by))
 
 
 def _gates(max_moved: str | None, file: str | None, bounds: dict[str, Any]) -> Gates:

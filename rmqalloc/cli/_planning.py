@@ -11,6 +11,7 @@ import click
 from rmqalloc.cli._options import Changes
 from rmqalloc.cli._snapshot_input import Inputs, print_notes
 from rmqalloc.errors import RoomsUnknownError
+from rmqalloc.text import first_of
 
 if TYPE_CHECKING:
     from rmqalloc.plans import Plan
@@ -59,5 +60,4 @@ def rooms_unknown() -> Iterator[None]:
 
 def tell_broken(broken: Sequence[object]) -> None:
     """Tell the first of the gates that are not kept, and how many more there are."""
-    more = [f"and {len(broken) - MOST_TOLD:,} more"] if len(broken) > MOST_TOLD else []
-    print_notes([*map(str, broken[:MOST_TOLD]), *more], "gate not kept")
+    print_notes(first_of([*map(str, broken)], MOST_TOLD), "gate not kept")

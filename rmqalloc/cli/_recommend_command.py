@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import click
 
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import file_to_write
-from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
@@ -21,9 +19,6 @@ from rmqalloc.cli._snapshot_input import (
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.store import write_file
-
-if TYPE_CHECKING:
-    pass
 
 _MOST = 20
 
@@ -63,11 +58,7 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     print_notes(advice.warnings)
     if advice.left_out is not None and (out is not None or show == "lists"):
         print_notes([advice.left_out])
-    if show is None and tables.is_text:
-        for line in advice.lines(top=tables.top):
-            say(line)
-    else:
-        tables.write(getattr(advice, show or "groups"))
+    tables.show(advice, show)
     if out is not None:
         write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
         print_notes([f"lists for CONFIG saved: {out}"])

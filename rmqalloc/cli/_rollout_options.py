@@ -15,7 +15,7 @@ from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import Bound, max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
-from rmqalloc.cli._sink import hand_over, say
+from rmqalloc.cli._sink import hand_over, say_lines
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
@@ -25,6 +25,7 @@ from rmqalloc.cli._snapshot_input import (
     strategy_known_options,
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
+from rmqalloc.text import first_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,39 +70,34 @@ class Printing:
 
         hold_to_itself(self.self_check, rollout)
         print_notes(rollout.warnings)
-        made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
-        made["skipped"] = rollout.skipped
         broken = list(map(str, violated_gates(rollout, *self._gates)))
-        as_text = self._show(rollout, broken, made)
+        as_text = self._show(rollout, broken)
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
-            reasons = rollout.skipped["reason"].to_pylist()
-            more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
-            print_notes([*reasons[:MOST_TOLD], *more], "skipped")
+            print_notes(first_of(rollout.skipped["reason"].to_pylist(), MOST_TOLD, "", " (--show skipped)"), "skipped")
         print_notes(rollout.refusals, "refused")
         tell_broken(broken)
         code = doubt_code(snapshot, inputs, by_client=by_client)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
 
-    def _show(self, rollout: Rollout, broken: list[str], made: dict[str, pa.Table]) -> bool:
+    def _show(self, rollout: Rollout, broken: list[str]) -> bool:
         """Write the rollout, or a table of it; whether it was written as text."""
         is_whole = self.show is None and self.tables.is_whole
         if is_whole and self.tables.output in ("table", "wide"):
-            for line in rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"):
-                say(line)
+            say_lines(rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"))
             return True
         if is_whole and self.tables.output == "html":
             from rmqalloc.report.html.rollout_page import rollout_page
 
             hand_over(rollout_page(rollout, broken, evidence_known().groups), end="")
         else:
-            write_figures(self.tables, made[self.show or "steps"])
+            write_figures(self.tables, getattr(rollout, "exposed" if self.show == "queues" else self.show or "steps"))
         return False
 
 
 def write_figures(tables: TableOptions, table: pa.Table) -> None:
     """Write a table; people see an upper bound as ``≤ 62``, where programs find a column that ends in ``_is_exact``."""
     if tables.is_whole and tables.output in ("table", "wide", "md", "html"):
-        from rmqalloc.rollouts.rollout_result import with_bounds
+        from rmqalloc.results.renderer import with_bounds
 
         table = with_bounds(table)
     tables.write(table)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli._snapshot_input import print_notes
-from rmqalloc.text import counted
+from rmqalloc.text import counted, first_of
 
 if TYPE_CHECKING:
     from rmqalloc.plans import Plan
@@ -29,8 +29,7 @@ def hold_to_itself(wanted: bool, result: Any, plan: Plan | None = None, informed
 
     found = checked(result, plan, informed_by)
     if found.broken:
-        more = [f"and {len(found.broken) - _MOST_TOLD:,} more"] if len(found.broken) > _MOST_TOLD else []
-        lines = [*map(str, found.broken[:_MOST_TOLD]), *more]
+        lines = first_of([*map(str, found.broken)], _MOST_TOLD)
         raise RuntimeError("\n  ".join([f"the result contradicts itself ({len(found.broken):,} rows):", *lines]))
     rules, rows = counted(found.n_rules, "rule holds", "rules hold"), counted(found.n_rows, "row")
     print_notes([f"{rules} on {rows}"], "self-check")

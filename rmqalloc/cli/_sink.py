@@ -1,10 +1,10 @@
 """The one way to a terminal: everything that the command line prints goes through here.
 
 Names and messages come from files and servers and may hold anything: escapes that clear the screen, line breaks that forge a
-line of ours, marks that turn the direction of writing, remarks of any length. So
+line, marks that turn the direction of writing, remarks of any length. So
 
-* `say` prints lines of ours; whatever in them is not plainly visible is escaped, wherever they go,
-* `tell` prints what somebody else says, behind a word of ours, in one line of bounded length,
+* `say` prints our lines; whatever in them is not plainly visible is escaped, wherever they go,
+* `tell` prints what somebody else says, behind a word of its kind, in one line of bounded length,
 * `hand_over` gives results to programs, exactly as they are, unless a terminal is what gets them,
 * `guarded` stands before standard error, and before standard output where that is a terminal, so that nothing which any library
   writes there gets past it.
@@ -17,25 +17,33 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from math import inf
 from typing import Any, TextIO
 
-from rmqalloc.results.terminal import has_colour
+from rmqalloc.results.renderer import encodable, has_colour
 from rmqalloc.text import harmless, message
 
-__all__ = ["CLEARED_LINE", "guarded", "hand_over", "say", "tell"]
+__all__ = ["ChangingLine", "guarded", "hand_over", "say", "say_lines", "tell"]
 
 _COLOUR = re.compile("(\x1b\\[(?:[012]|3[1-7])m)")
-CLEARED_LINE = "\r\x1b[K"
-"""What takes a changing line away."""
+_CLEARED_LINE = "\r\x1b[K"
+_LINE_EVERY = 5.0
 
 
 def say(text: str = "", err: bool = False, end: str = "\n") -> None:
-    """Print lines of ours."""
+    """Print our lines."""
     file = sys.stderr if err else sys.stdout
-    _write(file, _safe(text + end, file))
+    file.write(encodable(_safe(text + end, file), file))
     file.flush()
+
+
+def say_lines(lines: Iterable[str]) -> None:
+    """Print our lines, each as soon as it is there."""
+    for line in lines:
+        say(line)
 
 
 def tell(what: str, said: str) -> None:
@@ -45,8 +53,44 @@ def tell(what: str, said: str) -> None:
 
 def hand_over(text: str, end: str = "\n") -> None:
     """Print a result for programs as it is; on a terminal, which `guarded` stands before, it is harmless all the same."""
-    _write(sys.stdout, text + end)
+    sys.stdout.write(encodable(text + end, sys.stdout))
     sys.stdout.flush()
+
+
+class ChangingLine:
+    """How far something is, on standard error: one changing line on a terminal, else a line every few seconds.
+
+    Parameters
+    ----------
+    every : float
+        Least seconds between two changes on a terminal.
+    is_quiet : bool
+        Whether nothing is shown.
+    """
+
+    def __init__(self, every: float = 0.0, is_quiet: bool = False) -> None:
+        self.on_terminal = sys.stderr.isatty() and not is_quiet
+        self._every = inf if is_quiet else every if self.on_terminal else _LINE_EVERY
+        self._started = self._last = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Return the seconds since it began."""
+        return time.monotonic() - self._started
+
+    def put(self, done: str, is_last: bool = False) -> None:
+        """Show what is done and the seconds it took, unless a line was shown a moment ago; the last line stays."""
+        now = time.monotonic()
+        if now - self._last >= self._every:
+            self._last = now
+            line = f"{done}  {now - self._started:.0f} s"
+            changes = self.on_terminal and not is_last
+            say(f"\r{line}" if self.on_terminal else line, err=True, end="" if changes else "\n")
+
+    def clear(self) -> None:
+        """Take the changing line away, for others to be printed."""
+        if self.on_terminal:
+            say(_CLEARED_LINE, err=True, end="")
 
 
 @contextmanager
@@ -76,7 +120,7 @@ class Guard(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Write what is harmless of it."""
-        _write(self._stream, _safe(text, self._stream))
+        self._stream.write(encodable(_safe(text, self._stream), self._stream))
         return len(text)
 
     @property
@@ -129,17 +173,11 @@ class _GuardedBytes(io.RawIOBase):
 
 
 def _safe(text: str, file: TextIO) -> str:
-    """Text as it may go to a stream."""
-    if text.isprintable() or (text == CLEARED_LINE and file.isatty()):
+    """Return text as it may go to a stream."""
+    if text.isprintable() or (text == _CLEARED_LINE and file.isatty()):
         return text
-    before = "\r" if text.startswith("\r") and file.isatty() else ""  # a changing line begins anew
+    before = "\r" if text.startswith("\r") and file.isatty() else ""  # a changing line starts over
     text = text[len(before) :]
     if "\x1b" not in text or not has_colour(file):
         return before + harmless(text)
     return before + "".join(part if _COLOUR.fullmatch(part) else harmless(part) for part in _COLOUR.split(text))
-
-
-def _write(file: TextIO, text: str) -> None:
-    """Write text; what the encoding of the stream lacks is written as an escape."""
-    encoding = getattr(file, "encoding", None) or "utf-8"
-    file.write(text.encode(encoding, "backslashreplace").decode(encoding))

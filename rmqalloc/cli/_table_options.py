@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,12 @@ import click
 
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
+from rmqalloc.cli._sink import say_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from rmqalloc.results import TableResult
 
 Command = Callable[..., Any]
 
@@ -37,6 +40,16 @@ class TableOptions:
     def is_whole(self) -> bool:
         """Whether no columns and no order are asked for."""
         return self.columns is None and self.sort is None
+
+    def show(self, result: TableResult, table: str | None = None, lines: Iterable[str] | None = None) -> None:
+        """Show a result as text for people, or a table of it where one, its columns or another form are asked for.
+
+        ``lines`` are the text, if it is not what the result says of itself.
+        """
+        if table is None and self.is_text:
+            say_lines(result.lines(sys.stdout, self.top) if lines is None else lines)
+        else:
+            self.write(getattr(result, table or result.TABLES[0]))
 
     def write(self, table: pa.Table) -> None:
         """Write a table to standard output."""

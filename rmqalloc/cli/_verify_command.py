@@ -7,7 +7,7 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._sink import say
+from rmqalloc.cli._sink import say_lines
 from rmqalloc.cli._told_options import Told, told_options
 
 
@@ -34,8 +34,7 @@ def verify(plan: str, snapshot: str | None, key_file: str | None, told: Told) ->
     import rmqalloc
 
     found = rmqalloc.verify(plan, told.snapshot(snapshot, "--snapshot"), key_file)
-    for line in found.lines():
-        say(line)
+    say_lines(found.lines())
     if found.problems:
         return exit_codes.DIFFERENCE
     return exit_codes.DONE if found.is_verified else exit_codes.PARTIAL

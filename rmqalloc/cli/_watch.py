@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import click
 
-from rmqalloc.cli._sink import CLEARED_LINE, say
-from rmqalloc.cli._terminal_text import printable
+from rmqalloc.cli._sink import ChangingLine, say
 from rmqalloc.errors import Error
-from rmqalloc.text import counted
+from rmqalloc.results.renderer import terminal_width
+from rmqalloc.text import counted, printable
 
 if TYPE_CHECKING:
     from rmqalloc.audit import Finding
@@ -69,10 +67,10 @@ def watch(looking: Looking, settle: float) -> NoReturn:
     try:
         while True:
             said = _looked(looking, raised, status)
-            status.put(said)
+            status.stand(said)
             time.sleep(settle)
     finally:
-        status.end()
+        status.clear()
 
 
 def _looked(looking: Looking, raised: _Raised, status: _Status) -> str:
@@ -137,19 +135,18 @@ class _Raised:
         return lines, tuple(one for one, _ in self._raised.values()) if is_shown else None
 
 
-class _Status:
-    """One changing line on a terminal, under the lines that stay; elsewhere a line whenever it says something else."""
+class _Status(ChangingLine):
+    """How things stand: a changing line under the lines that stay; elsewhere a line whenever it says something else."""
 
     def __init__(self, cluster: str) -> None:
+        super().__init__()
         self._cluster, self._said = cluster, ""
-        self._on_terminal = sys.stderr.isatty()
 
-    def put(self, said: str) -> None:
+    def stand(self, said: str) -> None:
         """Say how things stand."""
-        if self._on_terminal:
-            width = shutil.get_terminal_size().columns - 1
+        if self.on_terminal:
             self.clear()
-            say(self._stamped(said)[:width], err=True, end="")
+            say(self._stamped(said)[: terminal_width() - 1], err=True, end="")
         elif said != self._said:
             self.line(said)
         self._said = said
@@ -158,13 +155,6 @@ class _Status:
         """Say something that stays."""
         self.clear()
         say(self._stamped(text), err=True)
-
-    def clear(self) -> None:
-        """Take the changing line away, for others to be printed."""
-        if self._on_terminal:
-            say(CLEARED_LINE, err=True, end="")
-
-    end = clear
 
     def _stamped(self, text: str) -> str:
         return f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {printable(self._cluster)}  {printable(text)}"

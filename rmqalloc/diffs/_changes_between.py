@@ -6,26 +6,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-import pyarrow as pa
-
 from rmqalloc.diffs._group_steps import by_slot
 from rmqalloc.diffs._snapshot_side import SnapshotSide
 from rmqalloc.evidence.known import method_of_group
+from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.snapshot import Broker, Client, Group, Topic, TopicBroker
 
 T = TypeVar("T")
 
-CHANGES_SCHEMA = pa.schema(
-    [
-        ("change", pa.string()),
-        ("step", pa.string()),
-        ("consumer_group", pa.string()),
-        ("topic", pa.string()),
-        ("broker_name", pa.string()),
-        ("client_id", pa.string()),
-        ("before", pa.string()),
-        ("after", pa.string()),
-    ]
+CHANGES_SCHEMA = columns(
+    "change step consumer_group topic broker_name client_id before after: string",
 )
 """Columns of `rmqalloc.diffs.Diff.changes`."""
 

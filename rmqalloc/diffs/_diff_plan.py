@@ -135,7 +135,7 @@ class _Comparison:
         planned, side = self._plan, self._side
         actual = side.owners([name for name in self._mine if name in self._now], planned.with_retry)
         was, is_ = (planned.owners(when, actual) for when in ("before", "after"))
-        others = dict.fromkeys(_units_of(actual.queues) - planned.units, _NOT_PLANNED)
+        others = dict.fromkeys(sorted(_units_of(actual.queues) - planned.units), _NOT_PLANNED)
         self._units = {**actual.unknown, **is_.unknown, **others, **_hidden(is_.queues, side)}
         left_out = {*self._units, *(unit for unit in planned.units if unit[0] in self._apart)}
         actual, was, is_ = (state.without(left_out) for state in (actual, was, is_))

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from rmqalloc.diffs._changes_between import CHANGES_SCHEMA
 from rmqalloc.results import TableResult
+from rmqalloc.results.schemas import columns
 
 __all__ = [
     "CAUSES_SCHEMA",
@@ -21,68 +22,44 @@ __all__ = [
     "Diff",
 ]
 
-_COUNTS = (
-    "clients_before", "clients_after", "joined", "left", "queues_before", "queues_after", "moved", "new", "gone",
-    "unowned_before", "unowned_after", "double_owned_before", "double_owned_after", "repaired", "replayed",
-    "not_explained", "lag_before", "lag_after", "produced", "consumed",
-)  # fmt: skip
-
-GROUPS_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("status", pa.string()),
-        *((name, pa.int64()) for name in _COUNTS),
-        ("not_compared", pa.string()),
-    ]
+GROUPS_SCHEMA = columns(
+    "consumer_group status: string",
+    "clients_before clients_after joined left queues_before queues_after moved new gone: int64",
+    "unowned_before unowned_after double_owned_before double_owned_after repaired replayed: int64",
+    "not_explained lag_before lag_after produced consumed: int64",
+    "not_compared: string",
 )
 """Columns of `Diff.groups`."""
 
-QUEUES_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("topic", pa.string()),
-        ("broker_name", pa.string()),
-        ("queue_id", pa.int32()),
-        ("owner_before", pa.string()),
-        ("others_before", pa.list_(pa.string())),
-        ("owner_after", pa.string()),
-        ("others_after", pa.list_(pa.string())),
-        ("change", pa.string()),
-        ("causes", pa.list_(pa.string())),
-        ("planned", pa.string()),
-        ("lag_before", pa.int64()),
-        ("lag_after", pa.int64()),
-    ]
+QUEUES_SCHEMA = columns(
+    "consumer_group topic broker_name: string",
+    "queue_id: int32",
+    "owner_before: string",
+    "others_before: [string]",
+    "owner_after: string",
+    "others_after: [string]",
+    "change: string",
+    "causes: [string]",
+    "planned: string",
+    "lag_before lag_after: int64",
 )
 """Columns of `Diff.queues`."""
 
-CLIENTS_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("client_id", pa.string()),
-        ("status", pa.string()),
-        ("before", pa.int64()),
-        ("after", pa.int64()),
-        ("gained", pa.int64()),
-        ("lost", pa.int64()),
-    ]
+CLIENTS_SCHEMA = columns(
+    "consumer_group client_id status: string",
+    "before after gained lost: int64",
 )
 """Columns of `Diff.clients`."""
 
-CAUSES_SCHEMA = pa.schema(
-    [("consumer_group", pa.string()), ("cause", pa.string()), ("changes", pa.int64()), ("moved", pa.int64())]
+CAUSES_SCHEMA = columns(
+    "consumer_group cause: string",
+    "changes moved: int64",
 )
 """Columns of `Diff.causes`."""
 
-PLANNED_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("planned", pa.int64()),
-        ("as_planned", pa.int64()),
-        ("not_yet", pa.int64()),
-        ("elsewhere", pa.int64()),
-        ("unplanned", pa.int64()),
-    ]
+PLANNED_SCHEMA = columns(
+    "consumer_group: string",
+    "planned as_planned not_yet elsewhere unplanned: int64",
 )
 """Columns of `Diff.planned`."""
 

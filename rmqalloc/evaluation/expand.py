@@ -20,30 +20,21 @@ from rmqalloc.evaluation.rows import Reason, read_batch
 from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.arrow_columns import hosts_of, utf8
 from rmqalloc.fleet.columns import distinct_strings, ranges
+from rmqalloc.results.schemas import columns
 from rmqalloc.scenarios.subfleet import unmoved
 
-OWNED_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("topic", pa.string()),
-        ("scenario", pa.string()),
-        ("broker_name", pa.string()),
-        ("queue_id", pa.int32()),
-        ("client_id", pa.string()),
-        ("err_code", pa.int32()),
-        ("err_msg", pa.string()),
-    ]
+OWNED_SCHEMA = columns(
+    "consumer_group topic scenario broker_name: string",
+    "queue_id: int32",
+    "client_id: string",
+    "err_code: int32",
+    "err_msg: string",
 )
 """Columns of `expand_owners`."""
 
-LOAD_SCHEMA = pa.schema(
-    [
-        ("scenario", pa.string()),
-        ("host", pa.string()),
-        ("client_id", pa.string()),
-        ("n_units", pa.int64()),
-        ("n_queues", pa.int64()),
-    ]
+LOAD_SCHEMA = columns(
+    "scenario host client_id: string",
+    "n_units n_queues: int64",
 )
 """Columns of `client_load`."""
 

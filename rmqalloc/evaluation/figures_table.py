@@ -14,28 +14,16 @@ from rmqalloc.evaluation.evaluate import Evaluation, Outcome
 from rmqalloc.evaluation.rows import Bad, ErrCode, Reason
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import offsets_of, ranges
+from rmqalloc.results.schemas import columns
 
-PLAN_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("topic", pa.string()),
-        ("scenario", pa.string()),
-        ("strategy", pa.string()),
-        ("n_queues", pa.int32()),
-        ("n_clients", pa.int32()),
-        ("idle", pa.int32()),
-        ("unowned", pa.int32()),
-        ("min_load", pa.int32()),
-        ("mean_load", pa.float64()),
-        ("max_load", pa.int32()),
-        ("skew", pa.float64()),
-        ("moved", pa.int32()),
-        ("least_moves", pa.int32()),
-        ("clients_affected", pa.int32()),
-        ("cross_room", pa.int32()),
-        ("err_code", pa.int32()),
-        ("err_msg", pa.string()),
-    ]
+PLAN_SCHEMA = columns(
+    "consumer_group topic scenario strategy: string",
+    "n_queues n_clients idle unowned min_load: int32",
+    "mean_load: float64",
+    "max_load: int32",
+    "skew: float64",
+    "moved least_moves clients_affected cross_room err_code: int32",
+    "err_msg: string",
 )
 """Columns of a plan; see `rmqalloc.evaluation.plan_batch`."""
 

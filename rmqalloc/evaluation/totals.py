@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
-from rmqalloc.results.skew import skew_text
+from rmqalloc.results.renderer import skew_text
 
 SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
 """Totals that are sums of a plan's column; the columns by total."""

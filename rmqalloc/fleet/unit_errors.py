@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.text import first_of
 
 REPORT = 'Use on_error="report" to assign the others.'
 
@@ -47,10 +48,8 @@ class FleetError(Error, ValueError):
         self.errors = list(errors)
         self.n_units = n_units
         self.hint = hint
-        shown = "; ".join(map(str, self.errors[: self.SHOWN]))
-        rest = len(self.errors) - self.SHOWN
-        more = f"; and {rest} more" if rest > 0 else ""
-        super().__init__(f"{len(self.errors)} of {n_units} units cannot be assigned: {shown}{more}. {hint}")
+        shown = "; ".join(first_of([*map(str, self.errors)], self.SHOWN))
+        super().__init__(f"{len(self.errors)} of {n_units} units cannot be assigned: {shown}. {hint}")
 
     def __reduce__(self) -> tuple[type[FleetError], tuple[list[UnitError], int, str]]:
         return type(self), (self.errors, self.n_units, self.hint)

@@ -10,28 +10,38 @@ import pyarrow as pa
 
 from rmqalloc.optimisation._goals import GOALS
 from rmqalloc.results import TableResult
-from rmqalloc.results.schemas import schema_of
+from rmqalloc.results.renderer import bounded, terminal_table
+from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.results.terminal import cell_text, terminal_table
 from rmqalloc.text import printable
 
 MOST_SHOWN = 20
 """Ways of each group that are shown as text, unless told otherwise."""
 
-_WAY = schema_of(
-    "consumer_group suggested strategy n_clients broker_queues batch surge order",
-    suggested=pa.bool_(), surge=pa.bool_(), order=pa.string(),
-)  # fmt: skip
+_WAY = (
+    "consumer_group: string",
+    "suggested: bool",
+    "strategy: string",
+    "n_clients broker_queues batch: int64",
+    "surge: bool",
+    "order: string",
+)
 
-SEARCHES_SCHEMA = schema_of(
-    "consumer_group is_exact n_ways n_evaluated n_too_large n_within_bounds searched", searched=pa.string()
+SEARCHES_SCHEMA = columns(
+    "consumer_group: string",
+    "is_exact: bool",
+    "n_ways n_evaluated n_too_large n_within_bounds: int64",
+    "searched: string",
 )
 """Columns of `Optimisation.searches`."""
 
-RUNBOOK_SCHEMA = schema_of(
-    "consumer_group number action commands expected",
-    action=pa.string(), commands=pa.list_(pa.string()), expected=pa.string(),
-)  # fmt: skip
+RUNBOOK_SCHEMA = columns(
+    "consumer_group: string",
+    "number: int64",
+    "action: string",
+    "commands: [string]",
+    "expected: string",
+)
 """Columns of `Optimisation.runbook`."""
 
 
@@ -43,11 +53,11 @@ def front_schema(goals: Sequence[str]) -> pa.Schema:
     >>> front_schema(["unowned"]).names[-3:]
     ['unowned', 'unowned_is_exact', 'client_ids']
     """
-    fields = list(_WAY)
+    figures = []
     for name in goals:
-        fields.append(pa.field(name, GOALS[name].kind))
-        fields += [pa.field(f"{name}_is_exact", pa.bool_())] * (GOALS[name].exact is not None)
-    return pa.schema([*fields, pa.field("client_ids", pa.list_(pa.string()))])
+        figures.append(f"{name}: {GOALS[name].kind}")
+        figures += [f"{name}_is_exact: bool"] * (GOALS[name].exact is not None)
+    return columns(*_WAY, *figures, "client_ids: [string]")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,12 +131,7 @@ def _shown(ways: pa.Table) -> pa.Table:
     """Return ways for people: a mark before the suggested one, figures with their bounds, and no client ids."""
     columns = {"": ["*" if one else "" for one in ways["suggested"].to_pylist()]}
     for name in ways.column_names:
-        if name in ("consumer_group", "suggested", "client_ids") or name.endswith("_is_exact"):
-            continue
-        columns[name] = ways[name].to_pylist()
-        if f"{name}_is_exact" in ways.column_names:
-            exact = ways[f"{name}_is_exact"].to_pylist()
-            texts = [cell_text(n) if sure else f"≤ {n}" for n, sure in zip(columns[name], exact, strict=True)]
-            width = max(map(len, texts))
-            columns[name] = [text.rjust(width) for text in texts]
+        if name not in ("consumer_group", "suggested", "client_ids") and not name.endswith("_is_exact"):
+            values, exact = ways[name].to_pylist(), f"{name}_is_exact"
+            columns[name] = bounded(values, ways[exact].to_pylist()) if exact in ways.column_names else values
     return pa.table({name: values for name, values in columns.items() if any(one is not None for one in values)})

@@ -17,20 +17,17 @@ from rmqalloc.fleet.columns import Index, among
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.between import Between, aligned
 from rmqalloc.ownership.reader_sets import NOBODY, Keys, Mask, ReaderSets
+from rmqalloc.results.schemas import columns
 from rmqalloc.strategies import sort_client_ids
 
 Unit = tuple[str, str]
 """Consumer group and topic."""
 
-OWNERS_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("topic", pa.string()),
-        ("broker_name", pa.string()),
-        ("queue_id", pa.int32()),
-        ("owner", pa.string()),
-        ("others", pa.list_(pa.string())),
-    ]
+OWNERS_SCHEMA = columns(
+    "consumer_group topic broker_name: string",
+    "queue_id: int32",
+    "owner: string",
+    "others: [string]",
 )
 """Columns of `KnownOwners.queues`."""
 

@@ -15,7 +15,7 @@ from rmqalloc.documents.fields import FieldError, Number, Text, Whole
 from rmqalloc.documents.records import Maybe, document_schema, record
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans.plan_totals import queues_cured
-from rmqalloc.results.skew import skews_apart
+from rmqalloc.results.renderer import skews_apart
 from rmqalloc.text import counted
 from rmqalloc.transitions.hearing import WAYS
 from rmqalloc.transitions.seconds_bound import SecondsBound, SecondsText

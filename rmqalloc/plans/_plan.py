@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
@@ -15,6 +16,7 @@ from rmqalloc.ownership.unit_figures import UNITS_SCHEMA
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans.plan_writing import canonical, plain_text, write_plan
 from rmqalloc.results import TableResult
+from rmqalloc.results.schemas import columns
 from rmqalloc.scenarios import Scenario
 
 __all__ = [
@@ -27,9 +29,8 @@ __all__ = [
     "TIME",
     "TRANSITIONS_SCHEMA",
     "UNITS_SCHEMA",
-    "Details",
     "Plan",
-    "StoredTables",
+    "StoredDetails",
     "plain_column",
 ]
 
@@ -45,117 +46,53 @@ KIND = "Plan"
 TIME = "snapshotTime"
 """Field of a plan's file that is there only where the time is known."""
 
-GROUPS_SCHEMA = pa.schema(
-    [
-        ("scenario", pa.string()),
-        ("consumer_group", pa.string()),
-        ("n_topics", pa.int64()),
-        ("n_queues", pa.int64()),
-        ("n_clients", pa.int64()),
-        ("idle", pa.int64()),
-        ("unowned", pa.int64()),
-        ("double_owned", pa.int64()),
-        ("min_load", pa.int64()),
-        ("mean_load", pa.float64()),
-        ("max_load", pa.int64()),
-        ("skew", pa.float64()),
-        ("moved", pa.int64()),
-        ("least_moves", pa.int64()),
-        ("clients_affected", pa.int64()),
-        ("cross_room", pa.int64()),
-        ("backlog_moved", pa.int64()),
-        ("clients_gaining", pa.int64()),
-        ("clients_losing", pa.int64()),
-    ]
+GROUPS_SCHEMA = columns(
+    "scenario consumer_group: string",
+    "n_topics n_queues n_clients idle unowned double_owned min_load: int64",
+    "mean_load: float64",
+    "max_load: int64",
+    "skew: float64",
+    "moved least_moves clients_affected cross_room backlog_moved clients_gaining clients_losing: int64",
 )
 """Columns of `Plan.groups`."""
 
-CLIENTS_SCHEMA = pa.schema(
-    [
-        ("scenario", pa.string()),
-        ("consumer_group", pa.string()),
-        ("topic", pa.string()),
-        ("client_id", pa.string()),
-        ("host", pa.string()),
-        ("machine_room", pa.string()),
-        ("before", pa.int64()),
-        ("after", pa.int64()),
-        ("gained", pa.int64()),
-        ("lost", pa.int64()),
-        ("status", pa.string()),
-    ]
+CLIENTS_SCHEMA = columns(
+    "scenario consumer_group topic client_id host machine_room: string",
+    "before after gained lost: int64",
+    "status: string",
 )
 """Columns of `Plan.clients`."""
 
-QUEUES_SCHEMA = pa.schema(
-    [
-        ("scenario", pa.string()),
-        ("consumer_group", pa.string()),
-        ("topic", pa.string()),
-        ("broker_name", pa.string()),
-        ("queue_id", pa.int32()),
-        ("owner_before", pa.string()),
-        ("others_before", pa.list_(pa.string())),
-        ("owner_after", pa.string()),
-        ("others_after", pa.list_(pa.string())),
-        ("change", pa.string()),
-        ("lag", pa.int64()),
-    ]
+QUEUES_SCHEMA = columns(
+    "scenario consumer_group topic broker_name: string",
+    "queue_id: int32",
+    "owner_before: string",
+    "others_before: [string]",
+    "owner_after: string",
+    "others_after: [string]",
+    "change: string",
+    "lag: int64",
 )
 """Columns of `Plan.queues`."""
 
 
-_OPEN = [("{}", pa.int64()), ("{}_is_exact", pa.bool_()), ("{}_expected", pa.float64()), ("{}_after", pa.int64()),
-         ("{}_seconds_worst", pa.float64()), ("{}_seconds_p99", pa.float64()), ("{}_queue_seconds", pa.float64())]  # fmt: skip
-
-TRANSITIONS_SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("scenario", "consumer_group", "informed_by")),
-        *((name.format(which), kind) for which in ("unowned", "double_owned") for name, kind in _OPEN),
-        ("messages_delayed", pa.float64()),
-        ("messages_twice", pa.float64()),
-    ]
+_OPEN = (
+    "{0}: int64",
+    "{0}_is_exact: bool",
+    "{0}_expected: float64",
+    "{0}_after: int64",
+    "{0}_seconds_worst {0}_seconds_p99 {0}_queue_seconds: float64",
+)
+TRANSITIONS_SCHEMA = columns(
+    "scenario consumer_group informed_by: string",
+    *(part.format(which) for which in ("unowned", "double_owned") for part in _OPEN),
+    "messages_delayed messages_twice: float64",
 )
 """Columns of `Plan.transitions`."""
 
 
-class Details(Protocol):
-    """What has the tables of a plan, or makes them when they are read; see `Plan`."""
-
-    @property
-    def groups(self) -> pa.Table:
-        """See `Plan.groups`."""
-
-    @property
-    def clients(self) -> pa.Table:
-        """See `Plan.clients`."""
-
-    @property
-    def queues(self) -> pa.Table:
-        """See `Plan.queues`."""
-
-    @property
-    def input_digest(self) -> str:
-        """See `Plan.input_digest`."""
-
-    def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
-        """See `Plan.transitions`."""
-
-    @property
-    def evidence(self) -> pa.Table:
-        """See `Plan.evidence`."""
-
-    @property
-    def inputs(self) -> PlanInputs | None:
-        """See `Plan.inputs`."""
-
-    @property
-    def undo(self) -> Mapping[str, Any] | None:
-        """See `Plan.undo`."""
-
-
-class StoredTables(NamedTuple):
-    """Tables that are there already."""
+class StoredDetails(NamedTuple):
+    """The details of a plan that was read from a file."""
 
     groups: pa.Table
     clients: pa.Table
@@ -165,9 +102,8 @@ class StoredTables(NamedTuple):
     undo: Mapping[str, Any] | None = None
     evidence: pa.Table = EVIDENCE_SCHEMA.empty_table()
 
-    def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
+    def transitions(self, _scenarios: tuple[Scenario, ...], _informed_by: str) -> pa.Table:
         """None are kept in files."""
-        del scenarios, informed_by
         return TRANSITIONS_SCHEMA.empty_table()
 
 
@@ -219,40 +155,18 @@ class Plan(TableResult):
     scenarios: tuple[Scenario, ...]
     warnings: tuple[str, ...]
     tool_version: str
-    details: Details = field(repr=False)
+    details: Any
     snapshot_time: str | None = None
     gates: Mapping[str, Any] = field(default_factory=dict)
     semantics: int | None = SEMANTICS
 
-    @property
-    def groups(self) -> pa.Table:
-        """Every group after every scenario; see the class."""
-        return self.details.groups
-
-    @property
-    def input_digest(self) -> str:
-        """SHA-256 of what it was made from; see the class."""
-        return self.details.input_digest
-
-    @property
-    def inputs(self) -> PlanInputs | None:
-        """What it was made from; see the class."""
-        return self.details.inputs
-
-    @property
-    def undo(self) -> Mapping[str, Any] | None:
-        """The way back; see the class."""
-        return self.details.undo
-
-    @property
-    def clients(self) -> pa.Table:
-        """Every client before and after; see the class."""
-        return self.details.clients
-
-    @property
-    def queues(self) -> pa.Table:
-        """Every queue and its owners before and after; see the class."""
-        return self.details.queues
+    groups = lazy_property[pa.Table](attrgetter("details.groups"))
+    clients = lazy_property[pa.Table](attrgetter("details.clients"))
+    queues = lazy_property[pa.Table](attrgetter("details.queues"))
+    evidence = lazy_property[pa.Table](attrgetter("details.evidence"))
+    inputs = lazy_property[PlanInputs | None](attrgetter("details.inputs"))
+    input_digest = lazy_property[str](attrgetter("details.input_digest"))
+    undo = lazy_property[Mapping[str, Any] | None](attrgetter("details.undo"))
 
     def transitions(self, informed_by: str = "notice") -> pa.Table:
         """What is open while the clients of every group follow a scenario one by one.
@@ -272,11 +186,6 @@ class Plan(TableResult):
             queue-seconds are null too. Empty for a plan that was read from a file.
         """
         return self.details.transitions(self.scenarios, informed_by)
-
-    @property
-    def evidence(self) -> pa.Table:
-        """What the plan rests on; see the class."""
-        return self.details.evidence
 
     def text(self) -> Iterator[str]:
         """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""

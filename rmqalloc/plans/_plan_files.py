@@ -22,7 +22,7 @@ from rmqalloc.documents.records import (
     document_schema,
     record,
 )
-from rmqalloc.plans._plan import API_VERSION, KIND, READABLE_VERSIONS, Plan, StoredTables
+from rmqalloc.plans._plan import API_VERSION, KIND, READABLE_VERSIONS, Plan, StoredDetails
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._stored_tables import SCHEMAS, read_tables
 from rmqalloc.plans.plan_writing import PACKED, PlanError, canonical, plain_text, write_plan
@@ -167,7 +167,7 @@ def _read(data: Any) -> PlanFile:
     inputs = _inputs(file) if file.apiVersion == API_VERSION else None
     groups, clients, queues = (tables[name] for name in ("groups", "clients", "queues"))
     undo = None if inputs is None else file.undo
-    details = StoredTables(groups, clients, queues, file.inputDigest, inputs, undo)
+    details = StoredDetails(groups, clients, queues, file.inputDigest, inputs, undo)
     plan = Plan(
         tables["units"], scenarios, file.warnings, file.toolVersion, details, file.snapshotTime, file.gates,
         file.semanticsVersion,

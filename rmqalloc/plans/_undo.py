@@ -24,7 +24,7 @@ from rmqalloc.scenarios.changes import joining_ids
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
-from rmqalloc.text import counted, did_you_mean, named
+from rmqalloc.text import counted, did_you_mean, first_of, named
 
 MOST_WAYS = 50
 """Most ways back that are planned together; of each there is a scenario of its own."""
@@ -135,8 +135,8 @@ def _check_moved(before: UnitRows, after: UnitRows, now: UnitRows, named_ids: se
     if found and not differences(before, set()):
         raise UndoError("nothing was applied: the cluster is as it was before the plan")
     if found:
-        more = f"; and {len(found) - _SHOWN:,} more differences" if len(found) > _SHOWN else ""
-        raise UndoError(f"the cluster has moved since the plan was made: {'; '.join(found[:_SHOWN])}{more}")
+        said = "; ".join(first_of(found, _SHOWN, "difference"))
+        raise UndoError(f"the cluster has moved since the plan was made: {said}")
 
 
 def _differences(unit: Unit, before: UnitRows, after: UnitRows, units: UnitRows, named_ids: set[str]) -> Iterator[str]:

@@ -30,7 +30,7 @@ from rmqalloc.plans.made_again import inputs_in, made_again
 from rmqalloc.plans.plan_writing import PlanError, canonical
 from rmqalloc.snapshot.files import read
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.text import message
+from rmqalloc.text import first_of, message
 from rmqalloc.version import __version__
 
 _MOST_SHOWN = 20
@@ -166,8 +166,7 @@ def _replayed(
     again = replace(again, tool_version=plan.tool_version, gates=plan.gates, semantics=plan.semantics)
     found = [*_differences(file, again), *_gates_broken(plan.gates, again)]
     if found and (is_ours or problems):
-        more = [f"and {len(found) - _MOST_SHOWN:,} more"] if len(found) > _MOST_SHOWN else []
-        return Verification((*problems, *found[:_MOST_SHOWN], *more))
+        return Verification((*problems, *first_of(found, _MOST_SHOWN)))
     if problems:
         return Verification(tuple(problems))
     is_signed_by_key = any(is_right for is_right, _ in said)

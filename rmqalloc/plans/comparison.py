@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -15,12 +16,13 @@ from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.rows import ErrCode
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, repeats_of
-from rmqalloc.plans._comparison_text import MOST_GROUPS, comparison_lines
 from rmqalloc.plans._departures import Departures, departures
 from rmqalloc.plans._departures_by_scenario import mixed_departures, split_groups
 from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.plans.unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult
+from rmqalloc.results.renderer import MARK_WIDTH, figure, skew_text, text_table
+from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
 from rmqalloc.scenarios.changes import Change
@@ -28,24 +30,29 @@ from rmqalloc.scenarios.subfleet import subfleet
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.by_name import from_label
+from rmqalloc.text import counted, more, printable
 from rmqalloc.views.view_units import ViewUnits
 
 _AFTER = (
     "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
 )  # fmt: skip
 
-COMPARISON_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("strategy", pa.string()),
-        *((name, pa.float64() if name == "skew" else pa.int64()) for name in _AFTER),
-        ("departure_mean", pa.float64()),
-        ("departure_worst", pa.int64()),
-        ("departure_worst_client", pa.string()),
-        ("departure_least_mean", pa.float64()),
-    ]
+COMPARISON_SCHEMA = columns(
+    "consumer_group strategy: string",
+    *(f"{name}: {'float64' if name == 'skew' else 'int64'}" for name in _AFTER),
+    "departure_mean: float64",
+    "departure_worst: int64",
+    "departure_worst_client: string",
+    "departure_least_mean: float64",
 )
 """Columns of `compare`."""
+
+_MOST_GROUPS = 20
+"""Groups that are shown unless more are asked for."""
+
+_HEADER = (
+    "strategy", "moved", "even", "min/max", "skew", "idle", "unowned", "one leaves: mean", "worst", "even",
+)  # fmt: skip
 
 
 class Candidate(NamedTuple):
@@ -95,7 +102,27 @@ class Comparison(TableResult):
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """A table of strategies for each group; of 20 groups unless ``top`` is given."""
-        return comparison_lines(self.table.to_pylist(), file, checked_top(top) or MOST_GROUPS)
+        by_group = [list(rows) for _, rows in groupby(self.table.to_pylist(), key=lambda row: row["consumer_group"])]
+        most = checked_top(top) or _MOST_GROUPS
+        for mine in by_group[:most]:
+            sizes = next(((row["n_queues"], row["n_clients"]) for row in mine if row["n_queues"] is not None), (0, 0))
+            queues, clients = map(counted, sizes, ("queue", "client"))
+            yield f"Group {printable(mine[0]['consumer_group'])}  {queues}  {clients}"
+            yield from text_table(_HEADER, [_cells(row) for row in mine], _HEADER[1:], file, MARK_WIDTH)
+            yield ""
+        yield from more(len(by_group) - most, "group", " (--top)")
+        yield "even: the least that would move if loads differed by one at most"
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    if row["n_queues"] is None:
+        return [row["strategy"], "cannot be assigned", *[""] * 8]
+    loads, worst = f"{row['min_load']:,}/{row['max_load']:,}", row["departure_worst"]
+    figures = [row["moved"], row["least_moves"], loads, skew_text(row["skew"]), row["idle"], row["unowned"]]
+    leaves = ("-", "-", "-")
+    if worst is not None:
+        leaves = f"{row['departure_mean']:,.1f}", figure(worst), f"{row['departure_least_mean']:,.1f}"
+    return [row["strategy"], *map(figure, figures), *leaves]
 
 
 def compare(

@@ -26,6 +26,7 @@ from rmqalloc.scenarios import (
 from rmqalloc.scenarios.changes import ALL
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import near
+from rmqalloc.text import more
 
 NO_ROOM = "Machine room is null"
 """How Java's text begins where a client or broker has no machine room."""
@@ -66,8 +67,8 @@ def unassigned(plan: Plan) -> Iterator[str]:
         reasons.setdefault((when, row["err_msg"]), {})[unit] = None
     for (when, text), units in reasons.items():
         group, topic = next(iter(units))
-        more = f" and {len(units) - 1:,} more" if len(units) > 1 else ""
-        yield f"cannot be assigned{when}: {group} topic {topic}{more}: {text}"
+        said = " ".join([f"{group} topic {topic}", *more(len(units) - 1)])
+        yield f"cannot be assigned{when}: {said}: {text}"
 
 
 def refused_after(units: pa.Table) -> Iterator[str]:
@@ -87,8 +88,8 @@ def refused_after(units: pa.Table) -> Iterator[str]:
     advice = _ROOMS_WANTED
     for (scenario, text), refused in found.items():
         group, topic = refused[0]
-        more = f" and {len(refused) - 1:,} more" if len(refused) > 1 else ""
-        said = f"scenario {scenario!r}: {group} topic {topic}{more} cannot be assigned after it: {text}"
+        units_said = " ".join([f"{group} topic {topic}", *more(len(refused) - 1)])
+        said = f"scenario {scenario!r}: {units_said} cannot be assigned after it: {text}"
         if text.startswith(NO_ROOM):
             said, advice = said + advice, ""  # once is enough
         yield said

@@ -12,8 +12,8 @@ from typing import IO, Any
 import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
+from rmqalloc.results.renderer import cell_text, encodable, is_number, order_of, terminal_table
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.results.terminal import cell_text, is_number, terminal_table
 from rmqalloc.text import did_you_mean, is_formula, printable
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
@@ -78,45 +78,38 @@ def write_table(
 def _chosen(
     table: pa.Table, columns: Sequence[str] | str | None, sort: str | None, top: int | None
 ) -> tuple[pa.Table, int]:
-    """The rows and columns that are asked for, and how many rows are left out."""
-    keys = [(key.removeprefix("-"), "descending" if key.startswith("-") else "ascending") for key in _names(sort)]
+    """Return the rows and columns that are asked for, and how many rows are left out."""
+    keys = _names(sort)
     wanted = table.column_names if columns is None else _names(columns)
-    unknown = [name for name in [*wanted, *(key for key, _ in keys)] if name not in table.column_names]
+    unknown = [name for name in [*wanted, *(key.removeprefix("-") for key in keys)] if name not in table.column_names]
     if unknown:
         meant = did_you_mean(unknown[0], table.column_names)
         raise ArgumentError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{meant}")
     top = checked_top(top)
-    ordered = table.sort_by(keys) if keys else table
+    ordered = table.take(order_of(table, keys)) if keys else table
     shown = ordered.select(wanted).slice(0, top)
     return shown, table.num_rows - shown.num_rows
 
 
 def _names(names: Sequence[str] | str | None) -> list[str]:
-    """Names given as a list or with commas between them."""
+    """Return names given as a list or with commas between them."""
     if names is None:
         return []
     return [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
 
 
 def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """Rows as plain values."""
+    """Yield rows as plain values."""
     for batch in table.to_batches(max_chunksize=_ROWS):
         yield from batch.to_pylist()
 
 
-def _is_terminal(file: IO[str] | IO[bytes]) -> bool:
-    return bool(file.isatty())
-
-
 def _write(pieces: Iterator[str], file: IO[str] | IO[bytes]) -> None:
     """Write text; what the file's encoding lacks is written as an escape."""
-    encoding = getattr(file, "encoding", None) or "utf-8"
+    is_text = isinstance(file, io.TextIOBase)
     for piece in pieces:
-        data = piece.encode(encoding, "backslashreplace")
-        if isinstance(file, io.TextIOBase):
-            file.write(data.decode(encoding))
-        else:
-            file.write(data)  # type: ignore[arg-type]
+        text = encodable(piece, file)
+        file.write(text if is_text else text.encode())  # type: ignore[arg-type]
 
 
 # --- For programs ---
@@ -125,7 +118,7 @@ def _write(pieces: Iterator[str], file: IO[str] | IO[bytes]) -> None:
 def _write_parquet(table: pa.Table, file: IO[str] | IO[bytes]) -> None:
     from pyarrow import parquet
 
-    if _is_terminal(file):
+    if file.isatty():
         raise ArgumentError("Parquet is not for a terminal: give a file (--out FILE), or send it through a pipe")
     binary = getattr(file, "buffer", None) if isinstance(file, io.TextIOBase) else file
     if binary is None:
@@ -134,7 +127,7 @@ def _write_parquet(table: pa.Table, file: IO[str] | IO[bytes]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """The value as JSON can have it."""
+    """Return the value as JSON can have it."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, dict):
@@ -171,14 +164,14 @@ def _yaml(table: pa.Table, _file: object) -> Iterator[str]:
 
 def _csv(table: pa.Table, file: IO[str] | IO[bytes]) -> Iterator[str]:
     # A file gets names as they are; they must not control a terminal.
-    shown = printable if _is_terminal(file) else str
+    shown = printable if file.isatty() else str
     yield ",".join(_csv_text(name) for name in table.column_names) + "\n"
     for row in _rows(table):
         yield ",".join(_csv_cell(value, shown) for value in row.values()) + "\n"
 
 
 def _csv_cell(value: Any, shown: Callable[[str], str]) -> str:
-    """A number is bare, null is nothing, an empty text is ``""``."""
+    """Return a cell: a number is bare, null is nothing, an empty text is ``""``."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -206,7 +199,7 @@ def _markdown(table: pa.Table, _file: object) -> Iterator[str]:
 
 
 def _markdown_text(text: str) -> str:
-    """Text that is no markup, no HTML and no link."""
+    """Return text that is no markup, no HTML and no link."""
     escaped = printable(text).translate(_MARKDOWN)
     return escaped.replace("://", ":&#47;&#47;").replace("www.", "www&#46;")
 

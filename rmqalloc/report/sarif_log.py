@@ -12,6 +12,7 @@ from rmqalloc.audit import RULES, Finding, Findings
 from rmqalloc.report.formats import OUTPUTS as TABLE_OUTPUTS
 from rmqalloc.report.formats import write_table
 from rmqalloc.report.html._check_page import check_page
+from rmqalloc.results.renderer import encodable
 from rmqalloc.version import __version__
 
 OUTPUTS = (*TABLE_OUTPUTS, "sarif")
@@ -78,9 +79,7 @@ def write_findings(
         "html": lambda: check_page(findings).rstrip("\n"),
     }
     if output in texts and not (show and output in ("table", "wide")):
-        text = texts[output]() + "\n"
-        encoding = getattr(file, "encoding", None) or "utf-8"
-        file.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        file.write(encodable(texts[output]() + "\n", file))
     else:
         write_table(findings.text_table() if output in _FOR_PEOPLE else findings.main_table(), output, file)
 

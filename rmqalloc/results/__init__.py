@@ -2,10 +2,10 @@
 
 ``table_result``
     What every result of a verb can do.
+``renderer``, ``markup``
+    All that text for people is made of; text that is safe in HTML.
 ``schemas``
-    Schemas of tables, by the names of their columns.
-``terminal``, ``markup``
-    Tables as aligned text; text that is safe in HTML.
+    The columns of tables, declared by runs of one type.
 """
 
 from rmqalloc.results.table_result import TableResult, drawn

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from html import escape
 
-from rmqalloc.results.skew import is_skew, skew_text
+from rmqalloc.results.renderer import NOTHING, is_skew, skew_text
 from rmqalloc.text import printable, shortened
 
 SHOWN, IN_TITLE = 48, 400
 
 
 def escaped(text: str) -> str:
-    """Text as the content of an element or of a quoted attribute, with all that is not visible written as escapes.
+    """Return text as the content of an element or of a quoted attribute, all that is not visible written as escapes.
 
     Examples
     --------
@@ -22,7 +22,7 @@ def escaped(text: str) -> str:
 
 
 def name(text: str, most: int = SHOWN) -> str:
-    """A name as an element of its own, so that its direction of writing stays inside; a long one is shortened.
+    """Return a name as an element of its own, so that its direction of writing stays inside; a long one is shortened.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def name(text: str, most: int = SHOWN) -> str:
 
 
 def number(value: float | int | None, column: str = "") -> str:
-    """A number of a column for people.
+    """Return a number of a column for people.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def number(value: float | int | None, column: str = "") -> str:
     ('1,234,567', '1.5', '2', '2.00', '–')
     """
     if value is None or value != value:
-        return "–"
+        return NOTHING
     if is_skew(column):
         return skew_text(value)
     if isinstance(value, int):

@@ -1,25 +1,35 @@
-"""Schemas of result tables, by the names of their columns."""
+"""Columns of the tables of results."""
 
 from __future__ import annotations
 
-import pyarrow as pa
+from typing import TYPE_CHECKING
 
-_TEXTS = frozenset(["consumer_group", "strategy", "topic", "broker_name", "client_id"])
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
-def schema_of(names: str, **kinds: pa.DataType) -> pa.Schema:
-    """Return the schema of columns of int64, unless ``kinds`` or the name gives another type.
+def columns(*parts: str) -> pa.Schema:
+    """Return the schema of a table from runs of columns of one type each.
 
-    Names of groups, strategies, topics, brokers and clients are strings, and ``is_...`` is bool.
+    Parameters
+    ----------
+    *parts : str
+        Names with blanks between them, a colon, and Arrow's name of their type; in brackets for lists of it.
 
     Examples
     --------
-    >>> print(schema_of("consumer_group is_now idle skew", skew=pa.float64()))
+    >>> columns("consumer_group topic: string", "moved: int64", "client_ids: [string]")
     consumer_group: string
-    is_now: bool
-    idle: int64
-    skew: double
+    topic: string
+    moved: int64
+    client_ids: list<item: string>
+      child 0, item: string
     """
-    text, flag, number = pa.string(), pa.bool_(), pa.int64()
-    by_name = {name: text if name in _TEXTS else flag if name.startswith("is_") else number for name in names.split()}
-    return pa.schema(list((by_name | kinds).items()))
+    import pyarrow as pa
+
+    fields = []
+    for part in parts:
+        names, kind = part.split(": ")
+        one = pa.type_for_alias(kind.strip("[]"))
+        fields += [(name, pa.list_(one) if kind.startswith("[") else one) for name in names.split()]
+    return pa.schema(fields)

@@ -1,4 +1,4 @@
-"""What every result of a verb can do: print, convert, save. A result is a few tables, of which the first is the main one.
+"""Print, convert and save results of verbs. A result is a few tables, of which the first is the main one.
 
 The class holds the data; the module that draws it registers itself by `drawn`. So drawing may use whatever is computed from a
 result, and the class of the result need not know of it.
@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.results.markup import escaped, name, number
-from rmqalloc.results.terminal import terminal_table
+from rmqalloc.results.renderer import terminal_table
 from rmqalloc.text import counted
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ MOST_ROWS = 50
 _LINE = "border-bottom:1px solid rgba(128,128,128,.4);padding:2px 10px;"
 _SAFE = "unicode-bidi:isolate;overflow-wrap:break-word"
 
-Draw = Callable[[Any, "IO[str] | None", "int | None"], Iterable[str]]
+Draw = Callable[..., Iterable[str]]
 Section = tuple[str, "pa.Table | None", int]
 """Markup above a table, its rows to show, and how many rows there are."""
 
@@ -64,11 +64,11 @@ class TableResult:
     _sections: ClassVar[Callable[[Any, int], Iterator[Section]] | None] = None
 
     def main_table(self) -> pa.Table:
-        """The main table."""
+        """Return the main table."""
         return getattr(self, self.TABLES[0])
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """The result as text for people.
+        """Yield the result as text for people.
 
         Parameters
         ----------
@@ -93,11 +93,11 @@ class TableResult:
         return f"<{type(self).__name__}: {counted(self.main_table().num_rows, 'row')}>"
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The main table, for pandas, polars, DuckDB and others that read Arrow."""
+        """Give the main table to pandas, polars, DuckDB and others that read Arrow."""
         return self.main_table().__arrow_c_stream__(requested_schema)
 
     def to_dict(self) -> dict[str, Any]:
-        """All tables, as lists of rows, and notes as plain data."""
+        """Return all tables as lists of rows, and the notes, as plain data."""
         notes = {name: list(getattr(self, name)) for name in self.NOTES}
         return {**{name: getattr(self, name).to_pylist() for name in self.TABLES}, **notes}
 
@@ -114,7 +114,7 @@ class TableResult:
         write_file(path, json.dumps(self.to_dict(), indent=1) + "\n")
 
     def _repr_html_(self) -> str:
-        """Fifty rows at most in all, names escaped, no script, no style sheet."""
+        """Return markup of fifty rows at most in all, names escaped, no script, no style sheet."""
         sections = type(self)._sections
         found = _first_rows(self) if sections is None else sections(self, MOST_ROWS)
         parts = []
@@ -147,7 +147,7 @@ def drawn(
 
 
 def checked_top(top: Any, name: str = "top") -> int | None:
-    """The most rows to show, all if None."""
+    """Return the most rows to show, None for all."""
     if top is None:
         return None
     if isinstance(top, bool) or not hasattr(top, "__index__"):

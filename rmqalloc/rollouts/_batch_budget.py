@@ -16,27 +16,21 @@ import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.results import TableResult
+from rmqalloc.results.renderer import terminal_table, with_bounds
+from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.results.terminal import terminal_table
 from rmqalloc.rollouts.restart import restart
-from rmqalloc.rollouts.rollout_result import with_bounds
 from rmqalloc.rollouts.schedule import InapplicableError
 from rmqalloc.snapshot.snapshot import Snapshot
 
-BUDGET_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("n_batches", pa.int64()),
-        ("batch", pa.int64()),
-        ("moved", pa.int64()),
-        ("moved_per_queue", pa.float64()),
-        ("max_unowned", pa.int64()),
-        ("max_unowned_is_exact", pa.bool_()),
-        ("max_double_owned", pa.int64()),
-        ("max_double_owned_is_exact", pa.bool_()),
-        ("in_budget", pa.bool_()),
-        ("chosen", pa.bool_()),
-    ]
+BUDGET_SCHEMA = columns(
+    "consumer_group: string",
+    "n_batches batch moved: int64",
+    "moved_per_queue: float64",
+    "max_unowned: int64",
+    "max_unowned_is_exact: bool",
+    "max_double_owned: int64",
+    "max_double_owned_is_exact in_budget chosen: bool",
 )
 """Columns of `BudgetedBatches.tried`."""
 

@@ -10,111 +10,61 @@ from typing import IO, ClassVar
 import pyarrow as pa
 
 from rmqalloc.results import TableResult
+from rmqalloc.results.renderer import terminal_table, with_bounds
+from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.results.terminal import terminal_table
 
-_OPEN = {
-    "expected": pa.float64(),
-    "after": pa.int64(),
-    "seconds_worst": pa.float64(),
-    "seconds_p99": pa.float64(),
-    "queue_seconds": pa.float64(),
-}
-_FIGURES = [
-    ("n_clients", pa.int64()),
-    ("n_queues", pa.int64()),
-    ("moved", pa.int64()),
-    ("clients_touched", pa.int64()),
-    ("unowned", pa.int64()),
-    ("unowned_written", pa.int64()),
-    ("unowned_dry", pa.int64()),
-    ("unowned_is_exact", pa.bool_()),
-    ("double_owned", pa.int64()),
-    ("double_owned_is_exact", pa.bool_()),
-    ("min_load", pa.int64()),
-    ("max_load", pa.int64()),
-    ("idle", pa.int64()),
-    ("only_dry", pa.int64()),
-    *((f"{which}_{name}", kind) for which in ("unowned", "double_owned") for name, kind in _OPEN.items()),
-    ("messages_delayed", pa.float64()),
-    ("messages_twice", pa.float64()),
-]
-_STEP = [("step", pa.int64()), ("action", pa.string())]
+_OPEN = "{0}_expected: float64", "{0}_after: int64", "{0}_seconds_worst {0}_seconds_p99 {0}_queue_seconds: float64"
+_STEP = ("step: int64", "action: string")
+_FIGURES = (
+    "n_clients n_queues moved clients_touched unowned unowned_written unowned_dry: int64",
+    "unowned_is_exact: bool",
+    "double_owned: int64",
+    "double_owned_is_exact: bool",
+    "min_load max_load idle only_dry: int64",
+    *(part.format(which) for which in ("unowned", "double_owned") for part in _OPEN),
+    "messages_delayed messages_twice: float64",
+)
 
-STEPS_SCHEMA = pa.schema([("consumer_group", pa.string()), *_STEP, *_FIGURES])
+STEPS_SCHEMA = columns("consumer_group: string", *_STEP, *_FIGURES)
 """Columns of `Rollout.steps`."""
 
-TOPICS_SCHEMA = pa.schema([("consumer_group", pa.string()), ("topic", pa.string()), *_STEP, *_FIGURES])
+TOPICS_SCHEMA = columns("consumer_group topic: string", *_STEP, *_FIGURES)
 """Columns of `Rollout.topics`."""
 
-TOTALS_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        ("batch", pa.int64()),
-        ("n_steps", pa.int64()),
-        ("n_topics", pa.int64()),
-        ("n_queues", pa.int64()),
-        ("n_clients", pa.int64()),
-        ("moved", pa.int64()),
-        ("moved_per_queue", pa.float64()),
-        ("clients_touched", pa.int64()),
-        ("max_unowned", pa.int64()),
-        ("max_unowned_written", pa.int64()),
-        ("max_unowned_dry", pa.int64()),
-        ("max_unowned_is_exact", pa.bool_()),
-        ("max_double_owned", pa.int64()),
-        ("max_double_owned_is_exact", pa.bool_()),
-        ("min_load", pa.int64()),
-        ("max_load", pa.int64()),
-        ("max_unowned_expected", pa.float64()),
-        ("max_unowned_seconds_worst", pa.float64()),
-        ("max_unowned_seconds_p99", pa.float64()),
-        ("unowned_queue_seconds", pa.float64()),
-        ("double_owned_queue_seconds", pa.float64()),
-        ("messages_delayed", pa.float64()),
-        ("messages_twice", pa.float64()),
-    ]
+TOTALS_SCHEMA = columns(
+    "consumer_group: string",
+    "batch n_steps n_topics n_queues n_clients moved: int64",
+    "moved_per_queue: float64",
+    "clients_touched max_unowned max_unowned_written max_unowned_dry: int64",
+    "max_unowned_is_exact: bool",
+    "max_double_owned: int64",
+    "max_double_owned_is_exact: bool",
+    "min_load max_load: int64",
+    "max_unowned_expected max_unowned_seconds_worst max_unowned_seconds_p99: float64",
+    "unowned_queue_seconds double_owned_queue_seconds messages_delayed messages_twice: float64",
 )
 """Columns of `Rollout.totals`."""
 
-EXPOSED_SCHEMA = pa.schema(
-    [
-        ("consumer_group", pa.string()),
-        *_STEP,
-        ("topic", pa.string()),
-        ("broker_name", pa.string()),
-        ("queue_id", pa.int32()),
-        ("exposure", pa.string()),
-        ("client_ids", pa.list_(pa.string())),
-    ]
+EXPOSED_SCHEMA = columns(
+    "consumer_group: string",
+    *_STEP,
+    "topic broker_name: string",
+    "queue_id: int32",
+    "exposure: string",
+    "client_ids: [string]",
 )
 """Columns of `Rollout.exposed`."""
 
-
-SKIPPED_SCHEMA = pa.schema([("consumer_group", pa.string()), ("reason", pa.string())])
+SKIPPED_SCHEMA = columns("consumer_group reason: string")
 """Columns of `Rollout.skipped`."""
 
 
 _LESSER = re.compile("unowned_after|(max_)?double_owned_(?!is_exact).*|messages_.*")
 
 
-def with_bounds(table: pa.Table) -> pa.Table:
-    """A table without the columns that say which figures are exact; those that are not become texts such as ``≤ 62``."""
-    for column in [name for name in table.column_names if name.endswith("_is_exact")]:
-        exact = table[column].to_pylist()
-        table = table.drop_columns([column])
-        about = column.removesuffix("_is_exact")
-        for place, name in enumerate(table.column_names):
-            if name.startswith(about) and not all(exact):
-                numbers = table[name].to_pylist()
-                texts = [f"{n}" if sure else f"≤ {n}" for n, sure in zip(numbers, exact, strict=True)]
-                width = max(map(len, texts))
-                table = table.set_column(place, name, pa.array([text.rjust(width) for text in texts], pa.string()))
-    return table
-
-
 def _main(table: pa.Table, wide: bool) -> pa.Table:
-    """A table without the figures that only some need, unless it may be wide; those of dry queues if there are none."""
+    """Return a table without lesser figures and without those of dry queues if there are none, unless it may be wide."""
     if wide:
         return table
     dry = [name for name in table.column_names if name.endswith("_dry")]
@@ -147,7 +97,7 @@ class Rollout(TableResult):
         expected number of them at one moment; ``_after``, those that stay unowned or double-owned when the step is over, and
         have no part in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the longest that one of them can be so, and an
         upper bound of the 99th percentile of the longest; ``_queue_seconds``, the expected sum over queues. Seconds are null
-        where RocketMQ's timers do not say when clients follow, as when each is deployed anew. ``messages_delayed`` and
+        where RocketMQ's timers do not say when clients follow, as when each is deployed again. ``messages_delayed`` and
         ``messages_twice`` are queue-seconds times the messages that the group consumes of a queue in a second; null where
         the snapshot has no ``consume_tps``.
     topics : pyarrow.Table

@@ -13,10 +13,10 @@ from rmqalloc.simulation._member import SimulatedGroup
 from rmqalloc.simulation._messages import Flow, MessageCounts
 from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation._result_text import result_lines as _result_lines  # noqa: F401 - so that every result can draw itself
+from rmqalloc.simulation._result_text import text_timeline
 from rmqalloc.simulation._run import simulate
 from rmqalloc.simulation._script import Script, read_script, script_schema
 from rmqalloc.simulation._timeline_svg import svg_timeline
-from rmqalloc.simulation._timeline_text import text_timeline
 from rmqalloc.simulation._virtual_clock import VirtualClock
 
 __all__ = [

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
+from rmqalloc.results.schemas import columns
 from rmqalloc.simulation._timeline import Spans
 from rmqalloc.store import replaced_directory, write_file
 from rmqalloc.text import counted
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _FILES = ("summary.json", "events.parquet", "groups.parquet", "intervals.parquet")
+
+
+_KINDS = {str: "string", int: "int64"}
 
 
 class EventResult(NamedTuple):
@@ -188,15 +192,14 @@ class Result(TableResult):
             self._fill(new)
 
     def _fill(self, place: Path) -> None:
-        import pyarrow as pa
         import pyarrow.parquet as pq
-
-        from rmqalloc.results.schemas import schema_of
 
         write_file(place / "summary.json", self.to_json() + "\n", sync="nothing")  # the directory is, as a whole
         for name, rows, kind in (("events", self.events, EventResult), ("groups", self.groups, GroupResult)):
             pq.write_table(_rows_table(rows, kind), place / f"{name}.parquet")
-        schema = schema_of("consumer_group topic broker_name queue_id client_id start end", queue_id=pa.int32())
+        schema = columns(
+            "consumer_group topic broker_name: string", "queue_id: int32", "client_id: string", "start end: int64"
+        )
         with pq.ParquetWriter(place / "intervals.parquet", schema) as writer:
             for ownership in self.ownerships:
                 writer.write_table(_intervals(ownership, schema))
@@ -219,9 +222,7 @@ def _rows_table(rows: Sequence[EventResult] | Sequence[GroupResult], kind: type)
     """Return results of one kind as a table; its columns are the fields of the kind."""
     import pyarrow as pa
 
-    from rmqalloc.results.schemas import schema_of
-
-    schema = schema_of(" ".join(get_type_hints(kind)), **({"event": pa.string()} if kind is EventResult else {}))
+    schema = columns(*(f"{name}: {_KINDS[hint]}" for name, hint in get_type_hints(kind).items()))
     return pa.Table.from_pylist([row._asdict() for row in rows], schema)
 
 

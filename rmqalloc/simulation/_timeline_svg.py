@@ -14,8 +14,8 @@ import numpy as np
 
 from rmqalloc.fleet.columns import among
 from rmqalloc.simulation._result import EventResult, Ownership, Result
+from rmqalloc.simulation._result_text import queue_label, spread_rows
 from rmqalloc.simulation._timeline import Spans
-from rmqalloc.simulation._timeline_text import queue_label, spread_rows
 from rmqalloc.text import counted, printable, shortened
 
 LEFT, TOP, WIDTH, ROW, BAR = 170, 46, 780, 14, 10

@@ -19,8 +19,10 @@ import rmqalloc
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.cli import main
 from rmqalloc.cli._app import VERBS, app
-from rmqalloc.cli._terminal_text import ProgressLine, printable, printable_table
+from rmqalloc.cli._bulk_command import ProgressLine
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
+from rmqalloc.results.renderer import text_table
+from rmqalloc.text import printable
 
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
 DELETED = "\x1b[2J\u202e\n\x9b\ud800"
@@ -380,14 +382,14 @@ def test_printable_is_unambiguous():
     assert printable("10.0.0.1@1#2 😀 é 中") == "10.0.0.1@1#2 😀 é 中"
     assert printable(DELETED) == r"\x1b[2J\u202e\n\x9b\ud800"
     assert printable("\x1b") != printable(r"\x1b")
-    assert printable_table(("a", "b"), [("\n", "x")]) == "a   b\n\\n  x"
+    assert text_table(("a", "b"), [("\n", "x")]) == ["a   b", "\\n  x"]
 
 
 @pytest.mark.parametrize("on_terminal", [True, False])
 def test_progress(monkeypatch, capsys, on_terminal):
     monkeypatch.setattr("sys.stderr.isatty", lambda: on_terminal, raising=False)
     clock = iter([0, 1, 5, 6, 10, 11])
-    monkeypatch.setattr("rmqalloc.cli._terminal_text.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr("rmqalloc.cli._sink.time", SimpleNamespace(monotonic=lambda: next(clock)))
     show = ProgressLine()
     for done in (1, 2, 3, 4):
         show(done, 4)

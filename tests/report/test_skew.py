@@ -12,7 +12,7 @@ import rmqalloc
 from rmqalloc.plans import Gates, plan_snapshot
 from rmqalloc.report import write_table
 from rmqalloc.report.html import report
-from rmqalloc.results.skew import skew_text, skews_apart
+from rmqalloc.results.renderer import skew_text, skews_apart
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 SKEWS = [1.0, 4 / 3, 12.3456, None]

@@ -11,7 +11,7 @@ from programs import python
 
 from rmqalloc.cli import main
 from rmqalloc.simulation import Script, simulate, svg_timeline, text_timeline
-from rmqalloc.simulation._timeline_text import COLUMNS, printable
+from rmqalloc.simulation._result_text import COLUMNS, printable
 
 HOSTILE = "<b>&\"'\x1b[2J\u202e\n"
 

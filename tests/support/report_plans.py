@@ -11,7 +11,7 @@ from rmqalloc.audit.reach import Reach
 from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.model import MessageQueue
-from rmqalloc.plans._plan import TRANSITIONS_SCHEMA, StoredTables
+from rmqalloc.plans._plan import TRANSITIONS_SCHEMA, StoredDetails
 from rmqalloc.plans._plan_snapshot import plan_snapshot
 from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
@@ -104,7 +104,7 @@ def hostile_findings():
     )
 
 
-class _Tables(StoredTables):
+class _Tables(StoredDetails):
     """Tables of a plan that are given, those of its transitions too."""
 
     told = TRANSITIONS_SCHEMA.empty_table()

@@ -18,7 +18,7 @@ from rmqalloc.plans import Plan
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table
 from rmqalloc.results.markup import escaped, name
-from rmqalloc.text import counted, named, shortened
+from rmqalloc.text import counted, first_of, named, shortened
 
 MOST_GROUPS, MOST_TEXT = 50, 120
 SOURCES = {
@@ -95,9 +95,8 @@ def _together(rows: Sequence[Row]) -> str:
     partly = sum(map(_is_partial, rows))
     known += [f"{counted(partly, 'group')} not wholly explained"] if partly else []
     faults = list(dict.fromkeys(fault for row in rows for fault in _faults(row)))
-    more = [f"and {len(faults) - 2:,} more"] if len(faults) > 2 else []
     first = _snapshot(rows[0])
-    return "; ".join([first[0].upper() + first[1:], *known, *faults[:2], *more]) + "."
+    return "; ".join([first[0].upper() + first[1:], *known, *first_of(faults, 2)]) + "."
 
 
 def _strategy(row: Row) -> str:

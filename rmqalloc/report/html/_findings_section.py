@@ -9,7 +9,7 @@ from rmqalloc.audit.finding import SEVERITIES, Finding
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
 from rmqalloc.results.markup import escaped, name
-from rmqalloc.text import counted
+from rmqalloc.text import counted, first_of
 
 MOST_SHOWN, MOST_FINDINGS = 3, 200
 """Findings that stand open above the figures of a plan, and findings in all."""
@@ -70,10 +70,5 @@ def _row(finding: Finding, concerned: str) -> list[str | Markup]:
 
 def _concerned(finding: Finding, most: int | None = 8) -> str:
     """Clients and queues; the first of them, or all if None."""
-    most = len(finding.clients) + len(finding.queues) if most is None else most
-    named = [f"<code>{name(client_id)}</code>" for client_id in finding.clients[:most]]
-    named += [
-        f"<code>{name(f'{q.topic} {q.broker_name}:{q.queue_id}')}</code>" for q in finding.queues[: most - len(named)]
-    ]
-    n = len(finding.clients) + len(finding.queues)
-    return "<br>".join(named) + (f"<br>and {n - len(named):,} more" if n > len(named) else "")
+    names = [*finding.clients, *(f"{q.topic} {q.broker_name}:{q.queue_id}" for q in finding.queues)]
+    return "<br>".join(first_of([f"<code>{name(one)}</code>" for one in names], most))

@@ -9,26 +9,21 @@ import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
 from rmqalloc.report.html._evidence_section import group_evidence
-from rmqalloc.report.html._page_tables import BeforeAfter, Markup, TableColumn, how_many, html_table
+from rmqalloc.report.html._page_tables import BeforeAfter, Markup, TableColumn, how_many, html_table, number_columns
 from rmqalloc.report.html._transition_section import plan_transition
 from rmqalloc.report.html.charts._bars import owners_figure
 from rmqalloc.report.html.charts._flows import flows_figure
 from rmqalloc.report.html.charts._heat import heat_figure
 from rmqalloc.report.html.charts._loads import Loads
 from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.renderer import arrow
 from rmqalloc.text import counted
 
 MOST_ROWS = 50
 LEAST = "least: moves that even loads would take"
 FIGURES = (
-    TableColumn("moved", True),
-    TableColumn("idle", True),
-    TableColumn("unowned", True),
-    TableColumn("double-owned", True),
-    TableColumn("skew", True),
-    TableColumn("queues", True),
-    TableColumn("clients", True),
-    TableColumn("loads", True, is_lesser=True),
+    *number_columns("moved", "idle", "unowned", "double-owned", "skew", "queues", "clients"),
+    *number_columns("loads", is_lesser=True),
 )
 """Columns of the figures of a group or a topic, those that matter most first."""
 
@@ -87,7 +82,7 @@ def _pictures(ident: str, tables: GroupTables, units: list[list[Row]]) -> str:
 def figures(before: Row, after: Row) -> list[Any]:
     """Cells of `FIGURES` of a group or a unit before and after; loads are the least and the greatest."""
     loads = [f"{number(row['min_load'])}–{number(row['max_load'])}" for row in (before, after)]
-    both = Markup(" → ".join(dict.fromkeys(loads)), "" if after["max_load"] is None else after["max_load"])
+    both = Markup(arrow(*loads), "" if after["max_load"] is None else after["max_load"])
     return [after["moved"], *(BeforeAfter(before[one], after[one]) for one in _CHANGES), both]
 
 
@@ -96,7 +91,7 @@ def _topic_table(before: list[Row], after: list[Row]) -> str:
     was = {row["topic"]: row for row in before}
     ordered = sorted(after, key=lambda row: (-(row["moved"] or 0), row["topic"]))
     rows = [[row["topic"], *figures(was[row["topic"]], row), row["least_moves"]] for row in ordered[:MOST_ROWS]]
-    columns = [TableColumn("topic"), *FIGURES, TableColumn("least", True, is_lesser=True)]
+    columns = [TableColumn("topic"), *FIGURES, *number_columns("least", is_lesser=True)]
     caption = f"Topics, before → after, {LEAST}" + how_many(len(rows), len(after), "topic")
     return html_table(caption, columns, rows)
 
@@ -108,8 +103,8 @@ def _client_table(clients: pa.Table) -> str:
     summed = clients.group_by(keys, use_threads=False).aggregate([(column, "sum") for column in counts])
     changed = pc.add(summed["gained_sum"], summed["lost_sum"])
     ordered = summed.append_column("changed", changed).sort_by([("changed", "descending"), ("client_id", "ascending")])
-    columns = [TableColumn("client"), TableColumn("machine room", False, True), TableColumn("status")]
-    columns += [TableColumn(count, True) for count in counts]
+    columns = [TableColumn("client"), TableColumn("machine room", is_lesser=True), TableColumn("status")]
+    columns += number_columns(*counts)
     rows = [list(row.values())[:-1] for row in ordered.slice(0, MOST_ROWS).to_pylist()]
     caption = "Clients over all topics, those that change most first" + how_many(len(rows), summed.num_rows, "client")
     return html_table(caption, columns, rows)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from rmqalloc.results.markup import escaped, name, number
-from rmqalloc.results.terminal import cell_text
+from rmqalloc.results.renderer import arrow, cell_text
 from rmqalloc.text import counted
 
 
@@ -27,6 +27,11 @@ class TableColumn(NamedTuple):
     is_lesser: bool = False
 
 
+def number_columns(*titles: str, is_lesser: bool = False) -> list[TableColumn]:
+    """Columns that hold numbers."""
+    return [TableColumn(title, True, is_lesser) for title in titles]
+
+
 class BeforeAfter(NamedTuple):
     """A figure before and after; only one is shown where they are the same."""
 
@@ -41,8 +46,7 @@ class BeforeAfter(NamedTuple):
         >>> BeforeAfter(2, 3).text(), BeforeAfter(1.001, 1.002).text("skew")
         ('2 → 3', '1.00')
         """
-        before, after = number(self.before, column), number(self.after, column)
-        return after if before == after else f"{before} → {after}"
+        return arrow(number(self.before, column), number(self.after, column))
 
 
 class Markup(NamedTuple):

@@ -1,52 +1,33 @@
 """Colours of the page, in light and dark. Text reaches a contrast of 4.5 and shapes one of 3 (WCAG 2, level AA)."""
 
-LIGHT = {
-    "page": "#f4f5f7",
-    "card": "#ffffff",
-    "band": "#eef1f5",
-    "line": "#d5dae2",
-    "text": "#1b2330",
-    "soft": "#545e6f",
-    "link": "#1a5ab8",
-    "good": "#18703d",
-    "warn": "#825300",
-    "bad": "#b3261e",
+_THEMES = {
+    "page": ("#f4f5f7", "#0f1319"),
+    "card": ("#ffffff", "#171c24"),
+    "band": ("#eef1f5", "#202733"),
+    "line": ("#d5dae2", "#364150"),
+    "text": ("#1b2330", "#e5eaf1"),
+    "soft": ("#545e6f", "#a0adbe"),
+    "link": ("#1a5ab8", "#84b4ff"),
+    "good": ("#18703d", "#5fcf8f"),
+    "warn": ("#825300", "#e6b84a"),
+    "bad": ("#b3261e", "#ff8f85"),
 }
-DARK = {
-    "page": "#0f1319",
-    "card": "#171c24",
-    "band": "#202733",
-    "line": "#364150",
-    "text": "#e5eaf1",
-    "soft": "#a0adbe",
-    "link": "#84b4ff",
-    "good": "#5fcf8f",
-    "warn": "#e6b84a",
-    "bad": "#ff8f85",
-}
+LIGHT, DARK = ({name: pair[theme] for name, pair in _THEMES.items()} for theme in (0, 1))
 
 SERIES_LIGHT = ("#2f6fb7", "#c2591a", "#2a8457", "#8a55b5", "#977000", "#c03f69", "#2e8794", "#7d5b43")
 SERIES_DARK = ("#6ea8ea", "#ef9857", "#5fc48f", "#bd94e6", "#dab84c", "#ee82a3", "#62c0cc", "#c5a58a")
 REST_LIGHT, REST_DARK = "#7d8796", "#8a97a8"
 """What stands for "others": no colour of the series."""
 
-HEAT_LIGHT = (
-    ("#ffffff", "#545e6f"),
-    ("#8fb8e6", "#0f2440"),
-    ("#cfe1f5", "#0f2440"),
-    ("#eceff3", "#1b2330"),
-    ("#fbd9bd", "#4a1d00"),
-    ("#f2a267", "#3a1600"),
-    ("#b8430f", "#ffffff"),
-)
-HEAT_DARK = (
-    ("#171c24", "#a0adbe"),
-    ("#2b5c93", "#ffffff"),
-    ("#1f3a58", "#dce9f8"),
-    ("#2a323d", "#e5eaf1"),
-    ("#5a3417", "#ffe3cc"),
-    ("#96490e", "#ffffff"),
-    ("#f08a45", "#1f0d00"),
+HEAT_LIGHT, HEAT_DARK = zip(
+    (("#ffffff", "#545e6f"), ("#171c24", "#a0adbe")),
+    (("#8fb8e6", "#0f2440"), ("#2b5c93", "#ffffff")),
+    (("#cfe1f5", "#0f2440"), ("#1f3a58", "#dce9f8")),
+    (("#eceff3", "#1b2330"), ("#2a323d", "#e5eaf1")),
+    (("#fbd9bd", "#4a1d00"), ("#5a3417", "#ffe3cc")),
+    (("#f2a267", "#3a1600"), ("#96490e", "#ffffff")),
+    (("#b8430f", "#ffffff"), ("#f08a45", "#1f0d00")),
+    strict=True,
 )
 """Ground and text of a cell, by `heat_step`."""
 

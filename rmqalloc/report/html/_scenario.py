@@ -13,9 +13,10 @@ from rmqalloc.plans.plan_text import WORST_FIRST
 from rmqalloc.plans.plan_totals import scenario_summary
 from rmqalloc.report.html._group_section import FIGURES, LEAST, GroupTables, figures, group_details
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import TableColumn, how_many, html_table
+from rmqalloc.report.html._page_tables import TableColumn, how_many, html_table, number_columns
 from rmqalloc.report.html._summary import of_scenario
 from rmqalloc.results.markup import escaped
+from rmqalloc.results.renderer import order_of
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted, shortened
 
@@ -31,10 +32,10 @@ _MOVES = {
 
 
 def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table | None) -> str:
-    """The section of the so-many-th scenario, counted from 1, with pictures of some groups and what these rest on."""
+    """Return the section of scenario *number* (1-based): figures, charts of the worst groups, evidence."""
     scenario, ident = plan.scenarios[number - 1], f"s{number}"
     groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
-    worst = groups.sort_by(WORST_FIRST).slice(0, MOST_GROUPS)
+    worst = groups.take(order_of(groups, WORST_FIRST)[:MOST_GROUPS])
     now = _of_groups(plan.groups.slice(0, plan.n_groups), worst["consumer_group"])
     current = {row["consumer_group"]: row for row in now.to_pylist()}
     changes = escaped(shortened(json.dumps(scenario.to_data(), ensure_ascii=False), 1500))
@@ -70,15 +71,15 @@ def _of_group(rows: pa.Table, group: dict[str, Any]) -> pa.Table:
 
 
 def _only(rows: pa.Table | None, group: dict[str, Any]) -> dict[str, Any] | None:
-    """The one row of a group, if there is any."""
+    """Return the one row of a group, if there is any."""
     found = [] if rows is None else _of_group(rows, group).to_pylist()
     return found[0] if found else None
 
 
 def _group_table(groups: pa.Table, worst: pa.Table, current: dict[str, dict[str, Any]]) -> str:
     moves = [name for name in _MOVES if groups[name].null_count < groups.num_rows]
-    columns = [TableColumn("group"), *FIGURES, TableColumn("topics", True, True)]
-    columns += [TableColumn(_MOVES[name], True, True) for name in moves]
+    lesser = number_columns("topics", *map(_MOVES.__getitem__, moves), is_lesser=True)
+    columns = [TableColumn("group"), *FIGURES, *lesser]
     rows = []
     for row in worst.to_pylist():
         before = current[row["consumer_group"]]

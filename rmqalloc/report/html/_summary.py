@@ -15,7 +15,7 @@ from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import BeforeAfter, TableColumn, class_of, html_table
 from rmqalloc.results.markup import escaped, name, number
 from rmqalloc.scenarios import CURRENT
-from rmqalloc.text import counted
+from rmqalloc.text import counted, first_of
 
 MOST_HEADLINES, MOST_LISTED, MOST_FAILED = 6, 20, 50
 """Scenarios with figures above the table, texts of a list, rows of what could not be planned."""
@@ -48,7 +48,7 @@ class ScenarioTotals(NamedTuple):
 
 
 def summary_section(plan: Plan, gates: Gates) -> str:
-    """The figures that matter of every scenario, and what to know of them."""
+    """Return the section with the figures of every scenario, broken bounds and warnings."""
     totals = [_totals(plan, one) for one in (CURRENT, *(scenario.name for scenario in plan.scenarios))]
     kept, broken = _gates(plan, gates)
     shown = "".join(_headline(plan, number, totals) for number in range(1, len(totals))[:MOST_HEADLINES])
@@ -63,12 +63,12 @@ def summary_section(plan: Plan, gates: Gates) -> str:
 
 
 def of_scenario(rows: pa.Table, scenario: str) -> pa.Table:
-    """Rows of one scenario."""
+    """Return the rows of one scenario."""
     return rows.filter(pc.equal(rows["scenario"], scenario))
 
 
 def _totals(plan: Plan, scenario: str) -> ScenarioTotals:
-    """Sums over all groups, and the largest skew."""
+    """Return the sums over all groups, and the largest skew."""
     groups = of_scenario(plan.groups, scenario)
     figures = {said: pc.sum(groups[column]).as_py() for said, column in _SUMS.items()}
     if scenario == CURRENT:
@@ -77,7 +77,7 @@ def _totals(plan: Plan, scenario: str) -> ScenarioTotals:
 
 
 def _headline(plan: Plan, number: int, totals: Sequence[ScenarioTotals]) -> str:
-    """The figures of a scenario in large, and all in one sentence."""
+    """Return the figures of a scenario in large, and all in one sentence."""
     summary = summaries(plan)[number - 1]
     return (
         f'<p class="sentence"><b>{name(summary.scenario)}</b>: {escaped(summary.sentence(plan.n_groups))}</p>'
@@ -86,19 +86,17 @@ def _headline(plan: Plan, number: int, totals: Sequence[ScenarioTotals]) -> str:
 
 
 def _tiles(before: ScenarioTotals, after: ScenarioTotals) -> str:
-    """What moves and what gets worse or better; a figure that gets worse has a sign before its colour."""
-    figures = [BeforeAfter(before.figures[one], after.figures[one]) for one in (*_WORSE, _SKEW)]
-    heads = [*_WORSE, _SKEW]
+    """Return what moves and what gets worse or better; a figure that gets worse has a sign before its colour."""
     tiles = [(number(after.figures["moved"]), "moved", "")]
-    tiles += [
-        (both.text(head), head, "warn" if head != _SKEW and (both.after or 0) > (both.before or 0) else "")
-        for both, head in zip(figures, heads, strict=True)
-    ]
+    for head in (*_WORSE, _SKEW):
+        was, is_ = before.figures[head], after.figures[head]
+        is_worse = head != _SKEW and (is_ or 0) > (was or 0)
+        tiles.append((BeforeAfter(was, is_).text(head), head, "warn" if is_worse else ""))
     return tiles_list(tiles)
 
 
 def tiles_list(tiles: Iterable[tuple[str, str, str]]) -> str:
-    """Figures in large: the text, what it is, and "warn" or "bad" where it calls for a look."""
+    """Return figures in large, given the text, what it is, and "warn" or "bad" where it calls for a look."""
     items = (
         f"<li><b{class_of([kind] if kind else [])}>{'! ' if kind else ''}{escaped(said)}</b><span>{escaped(what)}</span></li>"
         for said, what, kind in tiles
@@ -107,7 +105,7 @@ def tiles_list(tiles: Iterable[tuple[str, str, str]]) -> str:
 
 
 def _gates(plan: Plan, gates: Gates) -> tuple[str, list[str]]:
-    """Whether the plan keeps what it is held to, as markup, and what does not."""
+    """Return as markup whether the plan keeps its bounds, and the bounds that are not kept."""
     if gates.is_open:
         return "", []
     given = ((one.name, getattr(gates, one.name), one.default) for one in fields(gates))
@@ -119,13 +117,13 @@ def _gates(plan: Plan, gates: Gates) -> tuple[str, list[str]]:
 
 
 def bounds_broken(broken: Sequence[str], bounds: str = "") -> str:
-    """How many bounds are not kept, as markup."""
+    """Return as markup how many bounds are not kept."""
     said = counted(len(broken), "bound is not kept", "bounds are not kept")
     return f'<p class="bad">✗ {said}{escaped(f" ({bounds})" if bounds else "")}</p>'
 
 
 def _rising(totals: Sequence[ScenarioTotals]) -> str:
-    """What gets worse from the current state to a scenario: clients without work, queues with no owner or several."""
+    """Return lines on what gets worse in a scenario: idle clients, unowned and double-owned queues."""
     before = totals[0].figures
     said = [
         f"{name(one.scenario)}: {escaped(f'{said} {number(before[what])} → {number(one.figures[what])}')}"
@@ -137,27 +135,25 @@ def _rising(totals: Sequence[ScenarioTotals]) -> str:
 
 
 def _warnings(warnings: Sequence[str]) -> str:
-    """What the plan leaves out; that nothing is says nothing about the groups, so it is no praise."""
+    """Return what the plan leaves out."""
     if not warnings:
         return '<p class="soft">The plan leaves nothing out.</p>'
     return notes(counted(len(warnings), "warning"), warnings)
 
 
 def notes(said: str, texts: Sequence[str], kind: str = "warn", sign: str = "!") -> str:
-    """A list under what it is; nothing if it is empty."""
+    """Return a list under its heading; nothing if it is empty."""
     return f'<p class="{kind}">{sign} {escaped(said)}</p>{_list(texts)}' if texts else ""
 
 
 def _list(texts: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
-    items = [name(text, 400) for text in texts[:MOST_LISTED]]
-    if len(texts) > MOST_LISTED:
-        items.append(f"and {len(texts) - MOST_LISTED:,} more")
+    """Return the first texts as a list, and how many more there are."""
+    items = first_of([name(text, 400) for text in texts], MOST_LISTED)
     return f'<ul class="plain">{"".join(f"<li>{item}</li>" for item in items)}</ul>' if items else ""
 
 
 def origin_section(plan: Plan) -> str:
-    """What tells this plan from others."""
+    """Return the section with the digests of the plan and the version that made it."""
     facts = [
         ("Plan digest", plan.digest),
         ("Input digest", plan.input_digest),
@@ -168,7 +164,7 @@ def origin_section(plan: Plan) -> str:
 
 
 def failed_section(plan: Plan) -> str:
-    """Groups and topics without figures, and why."""
+    """Return the section of groups and topics without figures, and why."""
     failed = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
     if not failed.num_rows:
         return ""

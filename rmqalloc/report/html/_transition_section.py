@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
+from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table, number_columns
 from rmqalloc.report.html.charts._transition import Exposure, TransitionStep, transition_figure
 from rmqalloc.results.markup import escaped
 
@@ -43,8 +43,7 @@ def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
     ]
     n_queues = max(before["n_queues"] or 0, after["n_queues"] or 0)
     known = [column for column in EXPECTED if row.get(column) is not None]
-    columns = [TableColumn("moment"), TableColumn("unowned", True), TableColumn("double-owned", True)]
-    columns += [TableColumn(EXPECTED[column], True) for column in known]
+    columns = [TableColumn("moment"), *number_columns("unowned", "double-owned", *map(EXPECTED.__getitem__, known))]
     rows = [
         [
             step.action,

@@ -9,7 +9,7 @@ from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.audit.reach_text import headline, messages_text, ranges_text, unknown_words
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
+from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table, number_columns
 from rmqalloc.results.markup import escaped, name
 from rmqalloc.text import counted
 
@@ -17,10 +17,8 @@ MOST_SHOWN, MOST_ROWS = 3, 200
 """Rows that stand open, and rows in all."""
 
 _HEADS = (
-    TableColumn("group"),
-    TableColumn("topic"),
-    TableColumn("messages", True),
-    TableColumn("queues", True),
+    *map(TableColumn, ("group", "topic")),
+    *number_columns("messages", "queues"),
     TableColumn("which", is_lesser=True),
     TableColumn("why"),
 )

@@ -14,17 +14,13 @@ from rmqalloc.report.html._page_tables import Markup, TableColumn, how_many, htm
 from rmqalloc.report.html._summary import bounds_broken, notes, tiles_list
 from rmqalloc.report.html._transition_section import EXPECTED, rollout_transition
 from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.renderer import bound, order_of
 from rmqalloc.rollouts import Rollout
 from rmqalloc.text import counted
 from rmqalloc.version import __version__
 
 MOST_GROUPS, MOST_STEPS, PICTURED = 50, 100, 12
-_WORST_FIRST = [
-    ("max_unowned", "descending"),
-    ("max_double_owned", "descending"),
-    ("moved", "descending"),
-    ("consumer_group", "ascending"),
-]
+_WORST_FIRST = "-max_unowned,-max_double_owned,-moved,consumer_group"
 _TOTALS = {
     "moved": TableColumn("moved", True),
     "max_unowned": TableColumn("unowned", True),
@@ -58,7 +54,7 @@ def rollout_page(rollout: Rollout, violated: Sequence[str] = (), evidence: pa.Ta
     >>> "Worst moment: step 1" in page
     True
     """
-    totals = rollout.totals.sort_by(_WORST_FIRST)
+    totals = rollout.totals.take(order_of(rollout.totals, _WORST_FIRST))
     sections = [
         ("summary", "Figures", _summary(rollout, violated)),
         ("groups", "Groups", _groups(totals)),
@@ -96,7 +92,7 @@ def _bounded(table: pa.Table, column: str) -> list[str]:
     """Figures as texts, upper bounds with their sign."""
     exact = f"{column}_is_exact"
     known = table[exact].to_pylist() if exact in table.column_names else [True] * table.num_rows
-    return [f"{'' if sure else '≤ '}{number(n)}" for n, sure in zip(table[column].to_pylist(), known, strict=True)]
+    return [bound(number(n), sure) for n, sure in zip(table[column].to_pylist(), known, strict=True)]
 
 
 def _rows(table: pa.Table, heading: list[str], columns: Sequence[str]) -> list[list[Any]]:

@@ -22,7 +22,7 @@ from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.snapshot.snapshot import Broker, Group, Lag, Snapshot, SourceError, Topic
 from rmqalloc.snapshot.system_topics import is_system_topic
-from rmqalloc.text import named
+from rmqalloc.text import first_of, named
 
 NAME_SERVER = "name server"
 _NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)
@@ -135,10 +135,9 @@ class Taker:
         def listed(body: Any) -> T:
             left_out: list[str] = []
             found = read(body, lambda error: left_out.append(str(error)))
-            if (more := len(left_out) - _MOST_LEFT_OUT) > 0:
-                left_out[_MOST_LEFT_OUT:] = [f"and {more:,} more"]
             self.errors += [
-                SourceError(source, code.name, one_line(f"left out, for it cannot be read: {one}")) for one in left_out
+                SourceError(source, code.name, one_line(f"left out, for it cannot be read: {one}"))
+                for one in first_of(left_out, _MOST_LEFT_OUT)
             ]
             return found
 

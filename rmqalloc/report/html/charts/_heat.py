@@ -10,7 +10,7 @@ from rmqalloc.report.html._palette import HEAT_WORDS, heat_step
 from rmqalloc.report.html.charts._loads import Loads
 from rmqalloc.report.html.charts._svg import box, figure, key_of, text
 from rmqalloc.results.markup import name
-from rmqalloc.results.skew import skew_text
+from rmqalloc.results.renderer import skew_text
 from rmqalloc.text import counted
 
 LEFT, PANEL, BETWEEN, TOP, ROW = 196, 364, 24, 40, 19

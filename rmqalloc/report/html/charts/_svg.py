@@ -7,7 +7,7 @@ from html import escape
 
 from rmqalloc.report.html._palette import SERIES_LIGHT
 from rmqalloc.results.markup import escaped, name
-from rmqalloc.results.terminal import width_of
+from rmqalloc.results.renderer import width_of
 from rmqalloc.text import printable, shortened
 
 WIDTH = 960
@@ -66,7 +66,7 @@ def box(x: float, y: float, width: float, height: float, classes: str, descripti
 
 
 def series(place: int) -> str:
-    """Class of the colour of the so-many-th thing; a negative place stands for others.
+    """Return the class of the colour at a position; a negative one stands for others.
 
     Examples
     --------

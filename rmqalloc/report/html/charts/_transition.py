@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rmqalloc.report.html.charts._svg import box, figure, text
 from rmqalloc.results.markup import escaped, number
+from rmqalloc.results.renderer import bound
 from rmqalloc.text import counted
 
 WIDTH, LEFT, RIGHT, TOP, PANEL, HEAD, BELOW = 400, 30, 8, 0, 66, 54, 22
@@ -43,7 +44,7 @@ class Exposure(NamedTuple):
         >>> Exposure(12).text(), Exposure(62, is_exact=False).text()
         ('12', '≤ 62')
         """
-        return f"{'' if self.is_exact else '≤ '}{number(self.worst)}"
+        return bound(number(self.worst), self.is_exact)
 
 
 class TransitionStep(NamedTuple):

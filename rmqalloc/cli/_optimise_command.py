@@ -89,9 +89,9 @@ class _Options:
         """Search, print what is asked for; gives the exit code."""
         import rmqalloc
 
-        snapshot = snapshot_of(inputs)
+        known = snapshot_of(inputs)
         found = rmqalloc.optimise(
-            snapshot,
+            known,
             inputs.groups,
             goals=[one.strip() for one in self.goal.split(",")],
             bounds=self.bounds,
@@ -113,7 +113,7 @@ class _Options:
             write_file(self.out, found.markdown())
             print_notes([f"runbook saved: {self.out}"])
         tell_broken(list(found.missed.values()))
-        return doubt_code(snapshot, inputs) or (exit_codes.GATE if found.missed else 0)
+        return doubt_code(known, inputs) or (exit_codes.GATE if found.missed else 0)
 
 
 def _shared(command: Command) -> Command:

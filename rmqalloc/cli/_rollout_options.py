@@ -19,7 +19,6 @@ from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
-    evidence_known,
     print_notes,
     snapshot_options,
     strategy_known_options,
@@ -29,8 +28,8 @@ from rmqalloc.cli._table_options import TableOptions, table_options
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from rmqalloc.evidence import Known
     from rmqalloc.rollouts.rollout_result import Rollout
-    from rmqalloc.snapshot.snapshot import Snapshot
 
 SHOWN = ("totals", "steps", "topics", "queues", "skipped")
 
@@ -63,7 +62,7 @@ class Printing:
     def _gates(self) -> tuple[Any, ...]:
         return self.max_moved_per_queue, self.max_unowned, self.max_double, self.max_unowned_seconds
 
-    def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs, by_client: bool = False) -> int:
+    def print(self, rollout: Rollout, known: Known, inputs: Inputs, by_client: bool = False) -> int:
         """Write the tables that are asked for; gives the exit code."""
         from rmqalloc.rollouts.rollout_gates import violated_gates
 
@@ -72,17 +71,17 @@ class Printing:
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
         made["skipped"] = rollout.skipped
         broken = list(map(str, violated_gates(rollout, *self._gates)))
-        as_text = self._show(rollout, broken, made)
+        as_text = self._show(rollout, broken, made, known)
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
             reasons = rollout.skipped["reason"].to_pylist()
             more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
             print_notes([*reasons[:MOST_TOLD], *more], "skipped")
         print_notes(rollout.refusals, "refused")
         tell_broken(broken)
-        code = doubt_code(snapshot, inputs, by_client=by_client)
+        code = doubt_code(known, inputs, by_client=by_client)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
 
-    def _show(self, rollout: Rollout, broken: list[str], made: dict[str, pa.Table]) -> bool:
+    def _show(self, rollout: Rollout, broken: list[str], made: dict[str, pa.Table], known: Known) -> bool:
         """Write the rollout, or a table of it; whether it was written as text."""
         is_whole = self.show is None and self.tables.is_whole
         if is_whole and self.tables.output in ("table", "wide"):
@@ -90,9 +89,10 @@ class Printing:
                 say(line)
             return True
         if is_whole and self.tables.output == "html":
+            from rmqalloc.evaluation.differing import evidence_known
             from rmqalloc.report.html.rollout_page import rollout_page
 
-            hand_over(rollout_page(rollout, broken, evidence_known().groups), end="")
+            hand_over(rollout_page(rollout, broken, evidence_known(known.found).groups), end="")
         else:
             write_figures(self.tables, made[self.show or "steps"])
         return False

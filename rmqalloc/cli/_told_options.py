@@ -13,7 +13,7 @@ from rmqalloc.cli._evidence_options import EvidenceOptions, evidence_options
 from rmqalloc.cli._snapshot_input import ALL, Inputs, known_by_options
 
 if TYPE_CHECKING:
-    from rmqalloc.snapshot.snapshot import Snapshot
+    from rmqalloc.evidence import Known
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Told:
     assume: bool = False
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
 
-    def snapshot(self, path: str | None, flag: str) -> Snapshot | None:
+    def snapshot(self, path: str | None, flag: str) -> Known | None:
         """What the plan was made from."""
         from rmqalloc.snapshot.files import read
 
@@ -33,7 +33,7 @@ class Told:
             inputs = Inputs(
                 path, groups=self.groups or ALL, strategy=self.strategy, assume=self.assume, evidence=self.evidence
             )
-            return known_by_options(read(path), inputs).taken
+            return known_by_options(read(path), inputs)
         if self != Told():
             raise click.UsageError(
                 f"--strategy, --assume, --group, --require and rooms speak of a snapshot: give {flag}"

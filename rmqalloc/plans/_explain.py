@@ -12,7 +12,7 @@ import pyarrow as pa
 from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.assigner import MAX_POINTS
-from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence import Known
 from rmqalloc.globs import literal
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans._explain_views import explained_views, views_to_explain
@@ -94,7 +94,7 @@ class Explanation(TableResult):
 
 
 def explain(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     group: str,
     topic: str,
     broker_name: str,
@@ -106,7 +106,7 @@ def explain(
 
     Parameters
     ----------
-    snapshot : Snapshot
+    snapshot : Snapshot or Known
     group, topic, broker_name : str
         Names, not patterns.
     queue_id : int
@@ -130,7 +130,7 @@ def explain(
     5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more
     client c2 is at place 1 and begins at 1 × 2 + 1 = 3: it takes the queues at the places 3 to 4, this one among them
     """
-    snapshot = with_strategies(snapshot, [literal(group)], strategy=strategy, params=params)
+    snapshot = Known.of(snapshot, [literal(group)], strategy, params).snapshot
     queue = MessageQueue(topic, broker_name, queue_id)
     if strategy is None and (found := _by_views(snapshot, group, queue)) is not None:
         return found

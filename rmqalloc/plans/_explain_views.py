@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from rmqalloc.evidence.known import known_by_client
+from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Snapshot

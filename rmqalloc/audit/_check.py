@@ -14,6 +14,7 @@ from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.audit.rules_planned import Planned, absent_groups
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Known
@@ -26,6 +27,7 @@ from rmqalloc.strategies import sort_client_ids
 from rmqalloc.text import did_you_mean
 
 
+@no_collection()
 def check_snapshot(
     snapshot: Snapshot | Known,
     groups: Sequence[str] = ALL,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
 from rmqalloc.evidence.client_method import dialect_of_all, divide_otherwise, divides, kinds_of, method_of_group, spoken
 from rmqalloc.evidence.fit import Fit, OwnedReader, candidates, fits_of, guesses, nearby_guesses
@@ -71,6 +72,7 @@ class Decided:
         return replace(snapshot, groups=tuple(groups))
 
 
+@no_collection()
 def decided(
     snapshot: Snapshot, groups: Sequence[str], stated: tuple[str, Mapping[str, Any]] | None = None, accept: bool = False
 ) -> Decided:

@@ -167,8 +167,8 @@ def _positions(one: OwnedQueues) -> Iterator[int]:
     """Positions in the client list of the owners of all queues of a group."""
     positions = {client_id: i for i, client_id in reversed([*enumerate(one.client_ids)])}
     for queues, owners in zip(one.queues, one.owners, strict=True):
-        for queue in queues:
-            yield positions.get(owners[queue], _ELSEWHERE) if queue in owners else _OPEN
+        for owner in map(owners.get, queues):
+            yield _OPEN if owner is None else positions.get(owner, _ELSEWHERE)
 
 
 class OwnedReader:
@@ -193,17 +193,23 @@ class OwnedReader:
         Of several clients the one counts whose strategy is not reported: what the others divide by is known without their
         queues.
         """
-        holders: dict[str, dict[MessageQueue, set[str]]] = {}
+        held: dict[str, dict[MessageQueue, str]] = {}
+        several: dict[MessageQueue, set[str]] = {}
         for client in group.clients:
             for queue in client.owned or ():
-                holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
-        if not holders:
+                first = held.setdefault(queue.topic, {}).setdefault(queue, client.client_id)
+                if first != client.client_id:
+                    several.setdefault(queue, {first}).add(client.client_id)
+        if not held:
             return OwnedQueues(group.name, (), (), ())
-        known = {client.client_id for client in group.clients if client.strategy is not None}
+        known = {client.client_id for client in group.clients if client.strategy is not None} if several else set()
+        for queue, ids in several.items():
+            [one, *others] = ids - known or ids
+            held[queue.topic][queue] = one
+            if others:
+                del held[queue.topic][queue]
         queues, owners = [], []
-        for name, held in holders.items():
-            telling = {queue: ids - known or ids for queue, ids in held.items()} if known else held
-            one_of = {queue: next(iter(ids)) for queue, ids in telling.items() if len(ids) == 1}
+        for name, one_of in held.items():
             there, all_of = self._queues_of(name)
             single = one_of if one_of.keys() <= all_of else {one: one_of[one] for one in there if one in one_of}
             if single:

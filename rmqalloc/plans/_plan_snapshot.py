@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.evaluate import Evaluation
 from rmqalloc.evaluation.figures_table import FiguresTable
@@ -83,6 +84,7 @@ class Planned(NamedTuple):
     read: ViewUnits
 
 
+@no_collection()
 def planned(
     snapshot: Snapshot | Known,
     scenarios: Iterable[Scenario | Mapping[str, Any]],

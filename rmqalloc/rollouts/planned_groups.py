@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evaluation.assigner import Owners, owners_of_units
 from rmqalloc.evaluation.evaluate import evaluate
 from rmqalloc.evaluation.rows import read_batch
@@ -66,6 +67,7 @@ class PlannedGroups:
         return PlannedGroups(fleet, rules, owners, group_of, at_start, self.written, self.warnings)
 
 
+@no_collection()
 def planned_groups_of(
     snapshot: Snapshot,
     groups: Sequence[str],

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._choices import Choice, Command, bundle
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import GivenRooms
-
-Command = Callable[..., Any]
 
 LEAST = ("reported", "fitted")
 
@@ -63,15 +59,7 @@ def _given(flag: str, text: str) -> Any:
 def evidence_options(command: Command) -> Command:
     """Add ``--require``, ``--rooms``, ``--broker-room`` and ``--client-room``; the command gets them as ``evidence``."""
 
-    @functools.wraps(command)
-    def bundled(**others: Any) -> Any:
-        options = EvidenceOptions(**{name: others.pop(name) for name in EvidenceOptions.__dataclass_fields__})
-        return command(evidence=options, **others)
-
-    made: Command = bundled
-    for option in _OPTIONS:
-        made = option(made)
-    return made
+    return bundle("evidence", EvidenceOptions, _OPTIONS, command)
 
 
 _OPTIONS = (

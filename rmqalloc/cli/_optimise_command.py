@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice, TextType
+from rmqalloc.cli._choices import Choice, Command, TextType, bundle
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._options import Bound, file_to_write, informed_by_option
 from rmqalloc.cli._planning import tell_broken
@@ -34,8 +32,6 @@ _BOUNDED = ("unowned", "double_owned", "moves", "idle", "duration", "batches", "
 """Goals that have an option for a bound."""
 
 _MOST_NUMBERS = 100_000
-
-Command = Callable[..., Any]
 
 
 @click.group(cls=Suggesting)
@@ -119,18 +115,15 @@ class _Options:
 def _shared(command: Command) -> Command:
     """Add the snapshot and all that the kinds of change share; the command gets ``inputs`` and ``options``."""
 
-    @functools.wraps(command)
-    def bundled(**others: Any) -> Any:
-        bounds = {name: others.pop(f"max_{name}") for name in _BOUNDED}
-        given = {name: most for name, most in bounds.items() if most is not None}
-        names = [name for name in _Options.__dataclass_fields__ if name != "bounds"]
-        options = _Options(bounds=given, **{name: others.pop(name) for name in names})
-        return command(options=options, **others)
-
-    made: Command = table_options("; as text 20 ways of each group")(bundled)
-    for option in reversed(_SHARED):
-        made = option(made)
+    options: list[Any] = [table_options("; as text 20 ways of each group"), *reversed(_SHARED)]
+    names = [name for name in _Options.__dataclass_fields__ if name != "bounds"]
+    made = bundle("options", _options, options, command, [*names, *(f"max_{name}" for name in _BOUNDED)])
     return snapshot_options(strategy_known_options()(made))
+
+
+def _options(**given: Any) -> _Options:
+    bounds = {name: given.pop(f"max_{name}") for name in _BOUNDED}
+    return _Options(bounds={name: most for name, most in bounds.items() if most is not None}, **given)
 
 
 _SHARED = (

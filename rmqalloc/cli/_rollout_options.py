@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._choices import Choice, Command, bundle
 from rmqalloc.cli._options import Bound, max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
     from rmqalloc.rollouts.rollout_result import Rollout
 
 SHOWN = ("totals", "steps", "topics", "queues", "skipped")
-
-Command = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -110,14 +106,8 @@ def write_figures(tables: TableOptions, table: pa.Table) -> None:
 def rollout_options(command: Command) -> Command:
     """Add the snapshot, the order of clients and what to show; the command gets ``inputs``, ``how`` and ``printing``."""
 
-    @functools.wraps(command)
-    def bundled(order: str, seed: int, **others: Any) -> Any:
-        printing = Printing(**{name: others.pop(name) for name in Printing.__dataclass_fields__})
-        return command(how={"order": order, "seed": seed}, printing=printing, **others)
-
-    made: Command = bundled
-    for option in _OPTIONS:
-        made = option(made)
+    ordered = bundle("how", dict, (), command, ("order", "seed"))
+    made = bundle("printing", Printing, _OPTIONS, ordered)
     # `rollout strategy` has --strategy for the one to come.
     stated = "--from-strategy" if command.__name__ == "strategy" else "--strategy"
     return snapshot_options(strategy_known_options(stated)(made))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import _sink as sink
-from rmqalloc.cli._choices import FileOrExample
+from rmqalloc.cli._choices import Command, FileOrExample, bundle
 from rmqalloc.cli._evidence_options import EvidenceOptions, evidence_options
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 from rmqalloc.text import named
@@ -67,52 +67,40 @@ class Inputs:
     source: Source | None = None
 
 
-def strategy_known_options(name: str | None = "--strategy") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def strategy_known_options(name: str | None = "--strategy") -> Callable[[Command], Command]:
     """Add ``--assume`` and an option of that name for what clients use; the command's ``inputs`` get them."""
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def bundled(inputs: Inputs, assume: bool, stated: str | None = None, **others: Any) -> Any:
-            return command(inputs=replace(inputs, assume=assume, strategy=stated, is_planned=True), **others)
+    def told(inputs: Inputs, assume: bool, stated: str | None = None) -> Inputs:
+        return replace(inputs, assume=assume, strategy=stated, is_planned=True)
 
-        made: Callable[..., Any] = bundled
-        made = click.option(
-            "--assume", is_flag=True, help="Accept strategies that are a guess, or that what clients own contradicts."
-        )(made)
-        if name is None:
-            return made
-        text = "What the clients use now, such as CONSISTENT_HASH:160, whatever the snapshot says."
-        return click.option(name, "stated", metavar="S", help=text)(made)
-
-    return add
+    accepted = "Accept strategies that are a guess, or that what clients own contradicts."
+    text = "What the clients use now, such as CONSISTENT_HASH:160, whatever the snapshot says."
+    options = [click.option("--assume", is_flag=True, help=accepted)]
+    if name is not None:
+        options.append(click.option(name, "stated", metavar="S", help=text))
+    return partial(bundle, "inputs", told, options)
 
 
-def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _inputs(
+    file: str | None,
+    form: str,
+    groups: tuple[str, ...],
+    topics: tuple[str, ...],
+    allow_partial: bool,
+    live: Live,
+    evidence: EvidenceOptions,
+) -> Inputs:
+    if file is None and not live.servers:
+        raise click.UsageError("no snapshot is given: -f FILE is one, -n HOST:PORT takes one of a running cluster")
+    if file is not None and live.name_server is not None:
+        raise click.UsageError("-f is a file and -n a running cluster; give one of them")
+    named, reached = (file, None) if file is not None else (live.servers, live)
+    return Inputs(named, form, groups or ALL, topics or ALL, allow_partial, reached, evidence=evidence)
+
+
+def snapshot_options(command: Command) -> Command:
     """Add the options that name a snapshot and a part of it; the command gets them as one argument, ``inputs``."""
-
-    @functools.wraps(command)
-    def bundled(
-        file: str | None,
-        form: str,
-        groups: tuple[str, ...],
-        topics: tuple[str, ...],
-        allow_partial: bool,
-        live: Live,
-        evidence: EvidenceOptions,
-        **others: Any,
-    ) -> Any:
-        if file is None and not live.servers:
-            raise click.UsageError("no snapshot is given: -f FILE is one, -n HOST:PORT takes one of a running cluster")
-        if file is not None and live.name_server is not None:
-            raise click.UsageError("-f is a file and -n a running cluster; give one of them")
-        named, reached = (file, None) if file is not None else (live.servers, live)
-        inputs = Inputs(named, form, groups or ALL, topics or ALL, allow_partial, reached, evidence=evidence)
-        return command(inputs=inputs, **others)
-
-    made: Callable[..., Any] = live_options(evidence_options(bundled))
-    for option in _OPTIONS:
-        made = option(made)
-    return made
+    return bundle("inputs", _inputs, (evidence_options, live_options, *_OPTIONS), command)
 
 
 _OPTIONS = (

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from rmqalloc.cli._choices import Command, bundle
 from rmqalloc.cli._evidence_options import EvidenceOptions, evidence_options
 from rmqalloc.cli._snapshot_input import ALL, Inputs, known_by_options
 
@@ -41,19 +40,10 @@ class Told:
         return None
 
 
-def told_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def told_options(command: Command) -> Command:
     """Add the options that say what a plan was told of its snapshot; the command gets them as one argument, ``told``."""
 
-    @functools.wraps(command)
-    def bundled(
-        groups: tuple[str, ...], strategy: str | None, assume: bool, evidence: EvidenceOptions, **others: Any
-    ) -> Any:
-        return command(told=Told(groups, strategy, assume, evidence), **others)
-
-    made: Callable[..., Any] = evidence_options(bundled)
-    for option in _OPTIONS:
-        made = option(made)
-    return made
+    return bundle("told", Told, (evidence_options, *_OPTIONS), command)
 
 
 _OPTIONS = (

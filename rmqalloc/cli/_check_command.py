@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._choices import Choice, seconds
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._snapshot_input import (
@@ -23,7 +23,6 @@ from rmqalloc.cli._snapshot_input import (
     snapshot_options,
     weak_code,
 )
-from rmqalloc.cli._times import seconds
 from rmqalloc.cli._watch import settled, watch
 from rmqalloc.text import did_you_mean
 

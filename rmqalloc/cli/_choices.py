@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.errors import Error
 from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -82,3 +83,15 @@ class FileOrExample(TextType):
             except ExampleError as error:
                 self.fail(str(error), param, ctx)
         return value if self._path is None else self._path.convert(value, param, ctx)
+
+
+def seconds(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """An option's time, such as ``20s``, ``500ms`` or ``2m``, in seconds; a number alone is seconds."""
+    from rmqalloc.documents.fields import Duration
+
+    if value is None:
+        return None
+    try:
+        return Duration().read(f"{value}s" if value.isdigit() else value) / 1000
+    except Error as error:
+        raise click.BadParameter(str(error), param=param) from error

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli._choices import Command, bundle
+from rmqalloc.cli._choices import Command, bundle, seconds
 from rmqalloc.cli._sink import CLEARED_LINE, say, tell
-from rmqalloc.cli._times import seconds
 from rmqalloc.errors import ArgumentError
 
 if TYPE_CHECKING:

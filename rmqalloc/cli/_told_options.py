@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli._choices import Command, bundle
-from rmqalloc.cli._evidence_options import EvidenceOptions, evidence_options
-from rmqalloc.cli._snapshot_input import ALL, Inputs, known_by_options
+from rmqalloc.cli._snapshot_input import ALL, EvidenceOptions, Inputs, evidence_options, known_by_options
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known

@@ -13,7 +13,9 @@ _WORST = "tests/rollouts/test_rollout_worst.py"
 _WRITTEN = "tests/rollouts/test_rollout_written.py"
 _JSON = "rmqalloc/documents/json_text.py"
 _YAML = "rmqalloc/documents/yaml_text.py"
-_KNOWN = "rmqalloc/evidence/known.py"
+_CLAIMS = "rmqalloc/evidence/_claims.py"
+_KNOWN = "rmqalloc/evidence/known_snapshot.py"
+_OF_CLIENTS = "rmqalloc/evidence/client_method.py"
 _FIT = "rmqalloc/evidence/fit.py"
 
 MUTANTS = [
@@ -37,19 +39,19 @@ MUTANTS = [
     Mutant("rmqalloc/fleet/lists.py", "return lists._with_empty(self, empty, topics, brokers) if empty.size else lists", "return lists", "a bad row takes brokers without queues from all others", "tests/evaluation/test_plan_batch.py -k beside_one"),
     Mutant("rmqalloc/fleet/lists.py", "np.lexsort((brokers.ranks()[broker], topics.ranks()[topic], of_list))", "np.lexsort((of_list,))", "a broker without queues stands at the end of its list", "tests/evaluation/test_plan_batch.py -k beside_one"),
     # --- How strategies are known ---
-    Mutant(_KNOWN, "if len(reported) > 1 else None\n    else:", "if len(reported) > 2 else None\n    else:", "two strategies reported are no disagreement", _EVIDENCE),
-    Mutant(_KNOWN, "if fit.explains_all and len(fit.best) == 1 and is_likely:", "if fit.explains_all and is_likely:", "a tie between strategies counts as a fit", _EVIDENCE),
-    Mutant(_KNOWN, "n_tried * _ONE_IN < ways", "n_tried < ways", "a fit may be chance", _EVIDENCE),
-    Mutant(_KNOWN, 'or (source == "given" and is_default)):', "or is_default):", "a ring of 10 is taken for any that is reported", _EVIDENCE),
-    Mutant(_KNOWN, 'if source == "given" and nodes != method.virtual_nodes:', "if False:", "reported virtual nodes overrule those written down", _EVIDENCE),
+    Mutant(_CLAIMS, "if len(reported) > 1 else None\n    else:", "if len(reported) > 2 else None\n    else:", "two strategies reported are no disagreement", _EVIDENCE),
+    Mutant(_CLAIMS, "if fit.explains_all and len(fit.best) == 1 and is_likely:", "if fit.explains_all and is_likely:", "a tie between strategies counts as a fit", _EVIDENCE),
+    Mutant(_CLAIMS, "n_tried * _ONE_IN < ways", "n_tried < ways", "a fit may be chance", _EVIDENCE),
+    Mutant(_CLAIMS, 'or (source == "given" and is_default)):', "or is_default):", "a ring of 10 is taken for any that is reported", _EVIDENCE),
+    Mutant(_CLAIMS, 'if source == "given" and nodes != method.virtual_nodes:', "if False:", "reported virtual nodes overrule those written down", _EVIDENCE),
     Mutant(_KNOWN, "return reads and matches_any(group.name, groups) and bool(with_empty or group.clients)", "return reads and bool(with_empty or group.clients)", "a doubt counts in groups that nobody asked for", _EVIDENCE),
     Mutant(_KNOWN, "bool(with_empty or group.clients)", "bool(group.clients)", "clients that join an empty group are planned by a guess", _EVIDENCE),
-    Mutant(_KNOWN, "if n < len(group.clients):", "if n < 1:", "one client speaks for all", _EVIDENCE),
-    Mutant("rmqalloc/evidence/fit.py", "if len(telling.get(queue, ())) == 1", "if queue in telling", "a queue with two owners is evidence", _EVIDENCE),
-    Mutant("rmqalloc/evidence/fit.py", "ids - known or ids for", "ids for", "a client that reports no strategy owns what it likes with another one", _EVIDENCE),
-    Mutant(_KNOWN, 'group.message_model == "CLUSTERING" and ', "", "groups that broadcast get a strategy", _EVIDENCE),
-    Mutant(_KNOWN, "for one in mine if one.strategy_source is None]", "for one in mine]", "what is known is looked at again", _EVIDENCE),
-    Mutant(_KNOWN, 'return _with(group, fit.best[0], "fitted", 1.0, doubt)', 'return _with(group, method, "fitted", 1.0, doubt)', "the fitted virtual nodes are dropped", _EVIDENCE),
+    Mutant(_CLAIMS, "if n < len(group.clients):", "if n < 1:", "one client speaks for all", _EVIDENCE),
+    Mutant("rmqalloc/evidence/fit.py", "            if others:\n", "            if False:\n", "a queue with two owners is evidence", _EVIDENCE),
+    Mutant("rmqalloc/evidence/fit.py", "= ids - known or ids\n", "= ids\n", "a client that reports no strategy owns what it likes with another one", _EVIDENCE),
+    Mutant(_OF_CLIENTS, 'return group.message_model == "CLUSTERING" and group.server_assignment', "return group.server_assignment", "groups that broadcast get a strategy", _EVIDENCE),
+    Mutant(_CLAIMS, "for one in mine if one.strategy_source is None]", "for one in mine]", "what is known is looked at again", _EVIDENCE),
+    Mutant(_CLAIMS, 'return _with(group, fit.best[0], "fitted", 1.0, doubt)', 'return _with(group, method, "fitted", 1.0, doubt)', "the fitted virtual nodes are dropped", _EVIDENCE),
     Mutant(_FIT, "_OPEN, _ELSEWHERE = -2, -3", "_OPEN, _ELSEWHERE = -2, -2", "an owner that the group does not list is no owner", _EVIDENCE),
     Mutant(_FIT, "count == self.explained]", "count >= 0]", "every strategy is among the best", _EVIDENCE),
     Mutant("rmqalloc/snapshot/units.py", "elif group.strategy_doubt is not None:", "elif False:", "groups in doubt are planned", _EVIDENCE),

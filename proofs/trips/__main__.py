@@ -37,6 +37,7 @@ ROUTES = {
     "diff": "diff four.json five.json",
     "plan": "plan -f example:seed --scale 5 -g by-average",
     "plan, clients differ": "plan -f stale.json --remove-client c0",
+    "check": "check -f example:live -o json",
     "rollout restart": "rollout restart -f example:48-pods -g by-average",
 }
 

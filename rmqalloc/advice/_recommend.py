@@ -21,6 +21,7 @@ from rmqalloc.advice._rings import rings_table
 from rmqalloc.advice._sentences import advised_nodes, paragraph
 from rmqalloc.advice._sizing import counts_table
 from rmqalloc.advice.advice import GROUPS_SCHEMA, ROOMS_SCHEMA, Advice
+from rmqalloc.evidence import Known
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import MOST_CELLS
@@ -29,13 +30,13 @@ from rmqalloc.text import named
 
 
 def advise(
-    snapshot: Snapshot, groups: Sequence[str] = ("*",), topics: Sequence[str] = ("*",), balance: str = "topic"
+    snapshot: Snapshot | Known, groups: Sequence[str] = ("*",), topics: Sequence[str] = ("*",), balance: str = "topic"
 ) -> Advice:
     """Recommend client counts, virtual nodes and CONFIG lists for the groups of a snapshot.
 
     Parameters
     ----------
-    snapshot : Snapshot
+    snapshot : Snapshot or Known
     groups, topics : sequence of str
         Patterns; only the topics that match count.
     balance : {"topic", "total"}
@@ -54,6 +55,7 @@ def advise(
     >>> row["idle_ids"], row["even_counts"]
     (['c4', 'c5'], [1, 2, 4])
     """
+    snapshot = Known.of(snapshot, groups).snapshot
     planned = planned_groups_of(snapshot, groups, topics)
     present = present_of(snapshot, planned)
     assignments = lists_of(present, balance, snapshot)

@@ -14,9 +14,10 @@ from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.audit.rules_planned import Planned, absent_groups
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation.differing import differing_queues
-from rmqalloc.evidence import evidence_of, with_strategies
+from rmqalloc.evaluation.differing import evidence_known
+from rmqalloc.evidence import Known
 from rmqalloc.evidence.fit import OwnedQueues, candidates, fits_of
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.scenarios.patterns import matcher
@@ -26,8 +27,9 @@ from rmqalloc.strategies import sort_client_ids
 from rmqalloc.text import did_you_mean
 
 
+@no_collection()
 def check_snapshot(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
     rules: Iterable[str] | None = None,
@@ -41,7 +43,7 @@ def check_snapshot(
 
     Parameters
     ----------
-    snapshot : Snapshot
+    snapshot : Snapshot or Known
     groups, topics : sequence of str
         Patterns as in `fnmatch.fnmatchcase`. A group is checked if it matches and subscribes to a topic that matches;
         findings about its other topics are left out.
@@ -73,8 +75,8 @@ def check_snapshot(
     >>> [(one.rule, [queue.queue_id for queue in one.queues]) for one in check_snapshot(snapshot)]
     [('unowned-queue', [2, 3]), ('double-owned-queue', [0, 1]), ('duplicate-client-id', [])]
     """
-    snapshot = with_strategies(snapshot, groups)
-    wanted = _known_rules(RULES if rules is None else rules)
+    known = Known.of(snapshot, groups)
+    snapshot, wanted = known.snapshot, _known_rules(RULES if rules is None else rules)
     subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
     names = by_name(snapshot.groups, "consumer groups")
     chosen(groups, names, "consumer group")
@@ -99,9 +101,8 @@ def check_snapshot(
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
     by_group = sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity)))
     reach = reach_of(looked_at, snapshot, has_topic, tuple(groups) == ALL)
-    evidence = evidence_of(snapshot, groups, differing_queues(snapshot, groups))
     missing = not_known(looked_at, snapshot, followed, has_topic, tuple(groups) == ALL)
-    return Findings(by_group, reach, evidence, missing)
+    return Findings(by_group, reach, evidence_known(known), missing)
 
 
 def _known_rules(rules: Iterable[str]) -> list[str]:

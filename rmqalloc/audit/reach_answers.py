@@ -17,7 +17,7 @@ from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import Sign
 from rmqalloc.audit._written import WrittenTopic
 from rmqalloc.audit.reach_reasons import REASONS
-from rmqalloc.evidence.known import known_by_client
+from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Topic
 from rmqalloc.strategies import sort_queues

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._choices import Choice, seconds
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._snapshot_input import (
@@ -23,7 +23,6 @@ from rmqalloc.cli._snapshot_input import (
     snapshot_options,
     weak_code,
 )
-from rmqalloc.cli._times import seconds
 from rmqalloc.cli._watch import settled, watch
 from rmqalloc.text import did_you_mean
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from rmqalloc.audit.reach import Reach
     from rmqalloc.audit.rules_planned import Planned
     from rmqalloc.documents import Source
-    from rmqalloc.evidence import Evidence
+    from rmqalloc.evidence import Evidence, Known
     from rmqalloc.snapshot.snapshot import Snapshot
     from rmqalloc.snapshot.unknown import NotKnown
 
@@ -106,7 +105,6 @@ def check(
         raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
     if show is not None and output == "sarif":
         raise click.UsageError("--show is of tables, and SARIF holds findings alone: leave one of them out")
-    inputs = replace(inputs, is_checked=True)
     looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules)
     if is_watched:
         watch(looking, _SETTLE if settle is None else settle)
@@ -129,7 +127,7 @@ class _Looking:
     show_table: str | None
     is_whole: bool
     is_settled_after: float | None = None
-    last: Snapshot | None = None
+    last: Known | None = None
     reach: Reach | None = None
     evidence: Evidence | None = None
     not_known: tuple[NotKnown, ...] = ()
@@ -147,11 +145,11 @@ class _Looking:
 
         if self._has_places and self.inputs.source is None:
             self.inputs = replace(self.inputs, source=_read(self.inputs.file))
-        self.last = snapshot_of(self.inputs)
+        self.last = known = snapshot_of(self.inputs)
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
-        seen_for = self._seen_for(self.last)
-        found = rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for)
+        seen_for = self._seen_for(known.given)
+        found = rmqalloc.check(known, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for)
         self._keep(found.who_reads)
         self.evidence, self.not_known = found.evidence, found.not_known
         return found
@@ -179,7 +177,9 @@ class _Looking:
     def lacks(self) -> frozenset[Hashable]:
         """What the last snapshot lacks."""
         return (
-            frozenset((one.source, one.request) for one in self.last.errors) if self.last is not None else frozenset()
+            frozenset((one.source, one.request) for one in self.last.given.errors)
+            if self.last is not None
+            else frozenset()
         )
 
     def grave(self, findings: Iterable[Finding]) -> Findings:
@@ -214,7 +214,7 @@ class _Looking:
     def tell_lacks(self) -> None:
         """Print what the last snapshot lacks, be there findings or not."""
         if self.last is not None:
-            print_lacks(self.last)
+            print_lacks(self.last.given)
 
     def lacking_code(self, allowed: Collection[str]) -> int:
         """The exit code for what the groups of the last snapshot rest on, and for what is not known of them.
@@ -229,7 +229,8 @@ class _Looking:
 
             kinds = " ".join(f"--allow-unknown {kind}" for kind in dict.fromkeys(one.kind for one in missing))
             print_notes([f"not known: {not_known_words(missing)}; {kinds} accepts it"])
-        return weak_code(self.inputs) or (exit_codes.PARTIAL if missing else 0)
+        too_weak = weak_code(self.last, self.inputs) if self.last is not None else 0
+        return too_weak or (exit_codes.PARTIAL if missing else 0)
 
 
 def _read(path: str) -> Source:

@@ -1,12 +1,15 @@
-"""Values of options and arguments, with what is near them when they are wrong: words of a list, files, and examples."""
+"""Options that come as one argument, and values of options with what is near them when they are wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.errors import Error
 from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -15,6 +18,33 @@ if TYPE_CHECKING:
 else:  # before click 8.2 these take no type
     _Choice = click.Choice
     TextType = click.ParamType
+
+
+Command = Callable[..., Any]
+
+
+def bundle(
+    name: str,
+    make: Callable[..., Any],
+    options: Iterable[Callable[[Command], Command]],
+    command: Command,
+    takes: Iterable[str] = (),
+) -> Command:
+    """Add options, the last one first in the help; the command gets what ``make`` makes of them as one argument.
+
+    ``takes`` names them where the parameters of ``make`` do not.
+    """
+    takes = tuple(takes or inspect.signature(make).parameters)
+
+    @functools.wraps(command)
+    def bundled(**given: Any) -> Any:
+        mine = {one: given.pop(one) for one in takes if one in given}
+        return command(**{name: make(**mine)}, **given)
+
+    made: Command = bundled
+    for option in options:
+        made = option(made)
+    return made
 
 
 class Choice(_Choice):
@@ -53,3 +83,15 @@ class FileOrExample(TextType):
             except ExampleError as error:
                 self.fail(str(error), param, ctx)
         return value if self._path is None else self._path.convert(value, param, ctx)
+
+
+def seconds(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """An option's time, such as ``20s``, ``500ms`` or ``2m``, in seconds; a number alone is seconds."""
+    from rmqalloc.documents.fields import Duration
+
+    if value is None:
+        return None
+    try:
+        return Duration().read(f"{value}s" if value.isdigit() else value) / 1000
+    except Error as error:
+        raise click.BadParameter(str(error), param=param) from error

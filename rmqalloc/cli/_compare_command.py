@@ -61,15 +61,15 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, self_check: bool,
     made = [change for one in scenarios for change in one.changes]
     if any(isinstance(change, SetStrategy) for change in made):
         raise click.UsageError("compare sets the strategy itself; leave --to-strategy out and give -s")
-    snapshot = snapshot_of(inputs)
+    known = snapshot_of(inputs)
     with rooms_unknown():
-        found = rmqalloc.compare(snapshot, candidates, made, inputs.groups, inputs.topics)
+        found = rmqalloc.compare(known, candidates, made, inputs.groups, inputs.topics)
     if found.table["n_queues"].null_count == found.table.num_rows:
         raise none_planned(found.warnings)
     hold_to_itself(self_check, found)
     print_notes(found.warnings)
     tables.show(found)
-    return doubt_code(snapshot, inputs, by_client=True) or (exit_codes.FAILURE if found.refused else 0)
+    return doubt_code(known, inputs, by_client=True) or (exit_codes.FAILURE if found.refused else 0)
 
 
 def _candidates(text: str) -> list[Candidate]:

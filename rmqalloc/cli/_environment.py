@@ -67,8 +67,9 @@ def former_names(command: click.Command, prefix: str) -> dict[str, click.Paramet
 
     A name that another flag of the command has today is not among them.
     """
-    today = {name for option in command.params for name in variables(option, prefix)}
-    former = {f"{prefix}_{_upper(option.name or '')}": option for option in command.params if variables(option, prefix)}
+    named = [(option, variables(option, prefix)) for option in command.params]
+    today = {name for _, names in named for name in names}
+    former = {f"{prefix}_{_upper(option.name or '')}": option for option, names in named if names}
     return {name: option for name, option in former.items() if name not in today}
 
 
@@ -82,7 +83,7 @@ class Verb(click.Command):
         for option in self.params:
             option.envvar = variables(option, prefix)
         for name, option in former.items():
-            option.envvar = [*variables(option, prefix), name]  # click takes the first that is set
+            option.envvar = [*(option.envvar or ()), name]  # click takes the first that is set
         if not ctx.resilient_parsing:
             _warn_of_former(former, prefix)
             _warn_of_unknown(ctx)

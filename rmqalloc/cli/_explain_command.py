@@ -40,10 +40,10 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
     if not broker or not (number.isascii() and number.isdigit() and len(number) < 10):
         raise click.UsageError(f"-q: {queue!r} is not BROKER:ID, such as broker-a:3")
     name, params = (None, {}) if strategy is None else candidate(strategy)
-    snapshot = snapshot_of(replace(inputs, strategy=strategy))
-    found = rmqalloc.explain(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
+    known = snapshot_of(replace(inputs, strategy=strategy))
+    found = rmqalloc.explain(known, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
     if output == "json":
         hand_over(json.dumps(found.to_dict(), indent=2))
     else:
         say(str(found))
-    return doubt_code(snapshot, inputs, by_client=strategy is None)
+    return doubt_code(known, inputs, by_client=strategy is None)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.cli._choices import Command, bundle, seconds
 from rmqalloc.cli._sink import ChangingLine, say, tell
-from rmqalloc.cli._times import seconds
 from rmqalloc.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -112,18 +111,10 @@ _OPTIONS = (
 )
 
 
-def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def live_options(command: Command) -> Command:
     """Add the options that reach a running cluster; the command gets them as one argument, ``live``."""
 
-    @functools.wraps(command)
-    def bundled(**given: Any) -> Any:
-        live = Live(**{name: given.pop(name) for name in Live.__dataclass_fields__ if name in given})
-        return command(live=live, **given)
-
-    made: Callable[..., Any] = bundled
-    for option in _OPTIONS:
-        made = option(made)
-    return made
+    return bundle("live", Live, _OPTIONS, command)
 
 
 def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:

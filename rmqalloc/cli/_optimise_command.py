@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice, TextType
+from rmqalloc.cli._choices import Choice, Command, TextType, bundle
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._options import Bound, file_to_write, informed_by_option
 from rmqalloc.cli._planning import tell_broken
@@ -33,8 +31,6 @@ _BOUNDED = ("unowned", "double_owned", "moves", "idle", "duration", "batches", "
 """Goals that have an option for a bound."""
 
 _MOST_NUMBERS = 100_000
-
-Command = Callable[..., Any]
 
 
 @click.group(cls=Suggesting)
@@ -88,9 +84,9 @@ class _Options:
         """Search, print what is asked for; gives the exit code."""
         import rmqalloc
 
-        snapshot = snapshot_of(inputs)
+        known = snapshot_of(inputs)
         found = rmqalloc.optimise(
-            snapshot,
+            known,
             inputs.groups,
             goals=[one.strip() for one in self.goal.split(",")],
             bounds=self.bounds,
@@ -108,24 +104,21 @@ class _Options:
             write_file(self.out, found.markdown())
             print_notes([f"runbook saved: {self.out}"])
         tell_broken(list(found.missed.values()))
-        return doubt_code(snapshot, inputs) or (exit_codes.GATE if found.missed else 0)
+        return doubt_code(known, inputs) or (exit_codes.GATE if found.missed else 0)
 
 
 def _shared(command: Command) -> Command:
     """Add the snapshot and all that the kinds of change share; the command gets ``inputs`` and ``options``."""
 
-    @functools.wraps(command)
-    def bundled(**others: Any) -> Any:
-        bounds = {name: others.pop(f"max_{name}") for name in _BOUNDED}
-        given = {name: most for name, most in bounds.items() if most is not None}
-        names = [name for name in _Options.__dataclass_fields__ if name != "bounds"]
-        options = _Options(bounds=given, **{name: others.pop(name) for name in names})
-        return command(options=options, **others)
-
-    made: Command = table_options("; as text 20 ways of each group")(bundled)
-    for option in reversed(_SHARED):
-        made = option(made)
+    options: list[Any] = [table_options("; as text 20 ways of each group"), *reversed(_SHARED)]
+    names = [name for name in _Options.__dataclass_fields__ if name != "bounds"]
+    made = bundle("options", _options, options, command, [*names, *(f"max_{name}" for name in _BOUNDED)])
     return snapshot_options(strategy_known_options()(made))
+
+
+def _options(**given: Any) -> _Options:
+    bounds = {name: given.pop(f"max_{name}") for name in _BOUNDED}
+    return _Options(bounds={name: most for name, most in bounds.items() if most is not None}, **given)
 
 
 _SHARED = (

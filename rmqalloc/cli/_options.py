@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rmqalloc.cli._choices import Choice, FileOrExample, TextType
+from rmqalloc.cli._choices import Choice, Command, FileOrExample, TextType, bundle
 from rmqalloc.cli._sink import hand_over
 from rmqalloc.errors import Error
 from rmqalloc.strategies.by_name import (
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
 """Forms of a result, as `rmqalloc.report.write_table` has them."""
-
-Command = Callable[..., Any]
 
 
 def schema_option(what: str, schema: Callable[[], Mapping[str, Any]]) -> Callable[[Command], Command]:
@@ -137,15 +135,7 @@ class Changes(NamedTuple):
 def change_options(command: Command) -> Command:
     """Add the options that say what to change; the command gets them as one argument, ``changes``."""
 
-    @functools.wraps(command)
-    def bundled(scenario: str | None, **others: Any) -> Any:
-        flags = {name: others.pop(name) for name in _CHANGES}
-        return command(changes=Changes(_scenarios(scenario, flags), scenario is not None), **others)
-
-    made: Command = bundled
-    for option in reversed(_CHANGE_OPTIONS):
-        made = option(made)
-    return made
+    return bundle("changes", _changes_given, reversed(_CHANGE_OPTIONS), command, ("scenario", *_CHANGES))
 
 
 class _Scale(TextType):
@@ -202,6 +192,10 @@ _CHANGES = (
     "remove_broker", "set_queues", "add_broker", "lose_room", "remove_client", "add_client", "scale", "to_strategy",
     "to_virtual_nodes",
 )  # fmt: skip
+
+
+def _changes_given(scenario: str | None, **flags: Any) -> Changes:
+    return Changes(_scenarios(scenario, flags), scenario is not None)
 
 
 def _scenarios(file: str | None, flags: dict[str, Any]) -> tuple[Scenario, ...]:

@@ -105,8 +105,8 @@ def plan(
     check_usage(changes, undo, sign_key, out)
     gates = _gates(max_moved, gates_file, bounds)
     key = signing_key(sign_key)
-    snapshot = snapshot_of(inputs)
-    made = plan_inputs(snapshot, inputs, changes, with_retry) if undo is None else undone(undo, snapshot)
+    known = snapshot_of(inputs)
+    made = plan_inputs(known, inputs, changes, with_retry) if undo is None else undone(undo, known)
     if made is None:
         return exit_codes.GATE
     hold_to_itself(self_check, made, informed_by=gates.informed_by)
@@ -114,7 +114,7 @@ def plan(
     if out is not None:
         print_notes([save(made, gates, out, key)])
     return (
-        doubt_code(snapshot, inputs, _clients_join(changes), by_client=True)
+        doubt_code(known, inputs, _clients_join(changes), by_client=True)
         or _gate_code(made, gates)
         or _refused_code(made)
         or _difference(made, detailed_exitcode)

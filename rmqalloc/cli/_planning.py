@@ -14,8 +14,8 @@ from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.text import first_of
 
 if TYPE_CHECKING:
+    from rmqalloc.evidence import Known
     from rmqalloc.plans import Plan
-    from rmqalloc.snapshot.snapshot import Snapshot
 
 MOST_TOLD = 20
 """Most groups that are named for not keeping a gate."""
@@ -23,7 +23,7 @@ MOST_TOLD = 20
 _ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --scale N=ROOM, --add-broker NAME:Q=ROOM"
 
 
-def plan_inputs(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
+def plan_inputs(known: Known, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
     """A plan of what the options ask for; its warnings go to standard error."""
     import rmqalloc
     from rmqalloc.plans.unmatched import NO_ROOM, refused_after, unassigned
@@ -31,7 +31,7 @@ def plan_inputs(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry
 
     strict = not changes.from_file
     with rooms_unknown():
-        made = rmqalloc.plan(snapshot, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
+        made = rmqalloc.plan(known, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
     if not any(made.groups["n_topics"].to_pylist()):
         raise none_planned([*made.warnings, *unassigned(made)])
     print_notes(made.warnings)

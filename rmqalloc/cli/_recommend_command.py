@@ -53,8 +53,8 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     import rmqalloc
     from rmqalloc.advice.advice import config_document
 
-    snapshot = snapshot_of(inputs)
-    advice = rmqalloc.recommend(snapshot, inputs.groups, inputs.topics, balance)
+    known = snapshot_of(inputs)
+    advice = rmqalloc.recommend(known, inputs.groups, inputs.topics, balance)
     print_notes(advice.warnings)
     if advice.left_out is not None and (out is not None or show == "lists"):
         print_notes([advice.left_out])
@@ -62,4 +62,4 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     if out is not None:
         write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
         print_notes([f"lists for CONFIG saved: {out}"])
-    return doubt_code(snapshot, inputs)
+    return doubt_code(known, inputs)

@@ -46,9 +46,9 @@ def report(plan: str, out: str | None, snapshot: str | None, told: Told) -> None
         raise click.UsageError("Missing option '--out'.")
     made = load_plan(plan)
     findings: Findings | tuple[()] = ()
-    if (taken := told.snapshot(snapshot, "--check")) is not None:
-        made = with_details(made, taken)
-        findings = check_snapshot(taken).of_groups({*made.groups["consumer_group"].to_pylist()})
+    if (known := told.snapshot(snapshot, "--check")) is not None:
+        made = with_details(made, known.given)
+        findings = check_snapshot(known).of_groups({*made.groups["consumer_group"].to_pylist()})
     page = as_html(made, findings)
     if out == "-":
         hand_over(page, end="")

@@ -81,16 +81,16 @@ def restart(
         raise click.UsageError("--budget has a table and a gate of its own; leave out --show and the other gates")
     if budget is not None:
         return _in_budget(inputs, how, printing, budget, max_batch)
-    snapshot = snapshot_of(inputs)
-    made = rmqalloc.rollout.restart(snapshot, inputs.groups, batch, detail=printing.detail, **how)
-    return printing.print(made, snapshot, inputs)
+    known = snapshot_of(inputs)
+    made = rmqalloc.rollout.restart(known, inputs.groups, batch, detail=printing.detail, **how)
+    return printing.print(made, known, inputs)
 
 
 def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: float, max_batch: int | None) -> int:
     import rmqalloc
 
-    snapshot = snapshot_of(inputs)
-    choice = rmqalloc.rollout.restart_in_budget(snapshot, budget, inputs.groups, max_batch, **how)
+    known = snapshot_of(inputs)
+    choice = rmqalloc.rollout.restart_in_budget(known, budget, inputs.groups, max_batch, **how)
     hold_to_itself(printing.self_check, choice)
     print_notes(choice.warnings)
     write_figures(printing.tables, choice.tried)
@@ -104,7 +104,7 @@ def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: 
             for name, best in choice.missed.items()
         ]
     )
-    return doubt_code(snapshot, inputs) or (exit_codes.GATE if choice.missed else 0)
+    return doubt_code(known, inputs) or (exit_codes.GATE if choice.missed else 0)
 
 
 @rollout.command()
@@ -126,12 +126,12 @@ def strategy(
     """
     import rmqalloc
 
-    snapshot = snapshot_of(inputs)
+    known = snapshot_of(inputs)
     with rooms_unknown():
         made = rmqalloc.rollout.strategy(
-            snapshot, strategy, inputs.groups, params, batch, detail=printing.detail, topics=inputs.topics, **how
+            known, strategy, inputs.groups, params, batch, detail=printing.detail, topics=inputs.topics, **how
         )
-    return printing.print(made, snapshot, inputs, by_client=True)
+    return printing.print(made, known, inputs, by_client=True)
 
 
 @rollout.command()
@@ -147,9 +147,9 @@ def subscription(inputs: Inputs, how: dict[str, Any], printing: Printing, batch:
     import rmqalloc
 
     topic = only_topic(inputs)
-    snapshot = snapshot_of(inputs)
-    made = rmqalloc.rollout.subscription(snapshot, topic, inputs.groups, remove, batch, detail=printing.detail, **how)
-    return printing.print(made, snapshot, inputs)
+    known = snapshot_of(inputs)
+    made = rmqalloc.rollout.subscription(known, topic, inputs.groups, remove, batch, detail=printing.detail, **how)
+    return printing.print(made, known, inputs)
 
 
 @rollout.command()
@@ -177,11 +177,11 @@ def queues(
     import rmqalloc
 
     topic = only_topic(inputs)
-    snapshot = snapshot_of(inputs)
+    known = snapshot_of(inputs)
     made = rmqalloc.rollout.queues(
-        snapshot, topic, to, inputs.groups, brokers or ("*",), refreshed, assume_drained, detail=printing.detail, **how
+        known, topic, to, inputs.groups, brokers or ("*",), refreshed, assume_drained, detail=printing.detail, **how
     )
-    return printing.print(made, snapshot, inputs)
+    return printing.print(made, known, inputs)
 
 
 @rollout.command()
@@ -196,8 +196,8 @@ def broker(inputs: Inputs, how: dict[str, Any], printing: Printing, refreshed: f
     """
     import rmqalloc
 
-    snapshot = snapshot_of(inputs)
+    known = snapshot_of(inputs)
     made = rmqalloc.rollout.broker(
-        snapshot, name, inputs.groups, refreshed, detail=printing.detail, topics=inputs.topics, **how
+        known, name, inputs.groups, refreshed, detail=printing.detail, topics=inputs.topics, **how
     )
-    return printing.print(made, snapshot, inputs)
+    return printing.print(made, known, inputs)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._choices import Choice, Command, bundle
 from rmqalloc.cli._options import Bound, max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
@@ -19,7 +17,6 @@ from rmqalloc.cli._sink import hand_over, say_lines
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
-    evidence_known,
     print_notes,
     snapshot_options,
     strategy_known_options,
@@ -30,12 +27,10 @@ from rmqalloc.text import first_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from rmqalloc.evidence import Known
     from rmqalloc.rollouts.rollout_result import Rollout
-    from rmqalloc.snapshot.snapshot import Snapshot
 
 SHOWN = ("totals", "steps", "topics", "queues", "skipped")
-
-Command = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -64,31 +59,32 @@ class Printing:
     def _gates(self) -> tuple[Any, ...]:
         return self.max_moved_per_queue, self.max_unowned, self.max_double, self.max_unowned_seconds
 
-    def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs, by_client: bool = False) -> int:
+    def print(self, rollout: Rollout, known: Known, inputs: Inputs, by_client: bool = False) -> int:
         """Write the tables that are asked for; gives the exit code."""
         from rmqalloc.rollouts.rollout_gates import violated_gates
 
         hold_to_itself(self.self_check, rollout)
         print_notes(rollout.warnings)
         broken = list(map(str, violated_gates(rollout, *self._gates)))
-        as_text = self._show(rollout, broken)
+        as_text = self._show(rollout, broken, known)
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
             print_notes(first_of(rollout.skipped["reason"].to_pylist(), MOST_TOLD, "", " (--show skipped)"), "skipped")
         print_notes(rollout.refusals, "refused")
         tell_broken(broken)
-        code = doubt_code(snapshot, inputs, by_client=by_client)
+        code = doubt_code(known, inputs, by_client=by_client)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
 
-    def _show(self, rollout: Rollout, broken: list[str]) -> bool:
+    def _show(self, rollout: Rollout, broken: list[str], known: Known) -> bool:
         """Write the rollout, or a table of it; whether it was written as text."""
         is_whole = self.show is None and self.tables.is_whole
         if is_whole and self.tables.output in ("table", "wide"):
             say_lines(rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"))
             return True
         if is_whole and self.tables.output == "html":
+            from rmqalloc.evaluation.differing import evidence_known
             from rmqalloc.report.html.rollout_page import rollout_page
 
-            hand_over(rollout_page(rollout, broken, evidence_known().groups), end="")
+            hand_over(rollout_page(rollout, broken, evidence_known(known.found).groups), end="")
         else:
             write_figures(self.tables, getattr(rollout, "exposed" if self.show == "queues" else self.show or "steps"))
         return False
@@ -106,14 +102,8 @@ def write_figures(tables: TableOptions, table: pa.Table) -> None:
 def rollout_options(command: Command) -> Command:
     """Add the snapshot, the order of clients and what to show; the command gets ``inputs``, ``how`` and ``printing``."""
 
-    @functools.wraps(command)
-    def bundled(order: str, seed: int, **others: Any) -> Any:
-        printing = Printing(**{name: others.pop(name) for name in Printing.__dataclass_fields__})
-        return command(how={"order": order, "seed": seed}, printing=printing, **others)
-
-    made: Command = bundled
-    for option in _OPTIONS:
-        made = option(made)
+    ordered = bundle("how", dict, (), command, ("order", "seed"))
+    made = bundle("printing", Printing, _OPTIONS, ordered)
     # `rollout strategy` has --strategy for the one to come.
     stated = "--from-strategy" if command.__name__ == "strategy" else "--strategy"
     return snapshot_options(strategy_known_options(stated)(made))

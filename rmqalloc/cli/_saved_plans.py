@@ -14,8 +14,8 @@ from rmqalloc.cli._sink import tell
 from rmqalloc.cli._snapshot_input import print_notes
 
 if TYPE_CHECKING:
+    from rmqalloc.evidence import Known
     from rmqalloc.plans import Gates, Plan
-    from rmqalloc.snapshot.snapshot import Snapshot
 
 
 class Undo(NamedTuple):
@@ -69,12 +69,12 @@ def save(made: Plan, gates: Gates, out: str, key: bytes | None) -> str:
     return f"plan {digest[:12]} {'' if key is None else 'signed and '}saved: {out}"
 
 
-def undone(undo: Undo, snapshot: Snapshot) -> Plan | None:
+def undone(undo: Undo, known: Known) -> Plan | None:
     """The way back from a saved plan, with its steps as notes; None if it is refused, which is reported."""
     from rmqalloc.plans import UndoError, load_plan, undo_plan
 
     try:
-        made = undo_plan(load_plan(undo.file), snapshot, undo.scenario)
+        made = undo_plan(load_plan(undo.file), known, undo.scenario)
     except UndoError as error:
         tell("refused", str(error))
         return None

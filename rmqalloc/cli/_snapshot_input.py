@@ -2,29 +2,71 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import _sink as sink
-from rmqalloc.cli._choices import FileOrExample
-from rmqalloc.cli._evidence_options import EvidenceOptions, evidence_options
+from rmqalloc.cli._choices import Choice, Command, FileOrExample, bundle
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 from rmqalloc.text import named
 
 if TYPE_CHECKING:
     from rmqalloc.documents import Source
-    from rmqalloc.evidence import Evidence
-    from rmqalloc.snapshot.snapshot import Group, Snapshot, SourceError
+    from rmqalloc.evidence import GivenRooms, Known
+    from rmqalloc.snapshot.snapshot import Snapshot, SourceError
 
 ALL = ("*",)
 
 _SHOWN_ERRORS = 5
-_KNOWN = f"{__name__}.known"
+
+
+LEAST = ("reported", "fitted")
+
+
+@dataclass(frozen=True)
+class EvidenceOptions:
+    """Options of `evidence_options` as given.
+
+    Attributes
+    ----------
+    require : str or None
+        What strategies must rest on at least.
+    rooms : str or None
+        Path of a file of machine rooms.
+    broker_rooms, client_rooms : tuple of str
+        ``PATTERN=ROOM``.
+    """
+
+    require: str | None = None
+    rooms: str | None = None
+    broker_rooms: tuple[str, ...] = ()
+    client_rooms: tuple[str, ...] = ()
+
+    def given_rooms(self) -> GivenRooms | None:
+        """All rooms that are given, None if there are none."""
+        from rmqalloc.evidence import GivenRooms, read_rooms
+
+        if not (self.rooms or self.broker_rooms or self.client_rooms):
+            return None
+        of_file = read_rooms(self.rooms) if self.rooms is not None else GivenRooms()
+        flags = ("--broker-room", self.broker_rooms), ("--client-room", self.client_rooms)
+        by_hand = (tuple(_given(flag, text) for text in texts) for flag, texts in flags)
+        return GivenRooms(*((*some, *more) for some, more in zip(of_file, by_hand, strict=True)))
+
+
+def _given(flag: str, text: str) -> Any:
+    """One ``PATTERN=ROOM``: client ids and names of brokers may hold ``=``, so the last one counts."""
+    from rmqalloc.evidence.given_rooms import GivenRoom
+
+    pattern, _, room = text.rpartition("=")
+    if not pattern or not room:
+        raise click.UsageError(f"{flag}: {text!r} is not PATTERN=ROOM, such as 'az1-*=az1'")
+    return GivenRoom(pattern, room, f"{flag} {text!r}", must_match=True)
 
 
 @dataclass(frozen=True)
@@ -51,8 +93,6 @@ class Inputs:
         Machine rooms that are given by hand, and the least that strategies must rest on.
     is_planned : bool
         Whether nothing is left to do if all groups are left out.
-    is_checked : bool
-        Whether the snapshot is wanted with the strategies that were found out, and not as it was read.
     source : Source or None
         What was read of the file, for those who need it twice: a pipe can be read only once, and a file may change.
     """
@@ -67,77 +107,75 @@ class Inputs:
     assume: bool = False
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
     is_planned: bool = False
-    is_checked: bool = False
     source: Source | None = None
 
 
-@dataclass(frozen=True)
-class Known:
-    """What was found out of a snapshot by `known_by_options`: to find it out again would take as long.
+def evidence_options(command: Command) -> Command:
+    """Add ``--require``, ``--rooms``, ``--broker-room`` and ``--client-room``; the command gets them as ``evidence``."""
 
-    Attributes
-    ----------
-    snapshot : Snapshot
-        With the strategies of its groups.
-    evidence : Evidence
-    weak : tuple of str
-        Groups whose strategies rest on less than ``--require`` asks for.
-    taken : Snapshot
-        What is worked on.
-    """
-
-    snapshot: Snapshot
-    evidence: Evidence
-    weak: tuple[str, ...]
-    taken: Snapshot
+    return bundle("evidence", EvidenceOptions, _EVIDENCE_OPTIONS, command)
 
 
-def strategy_known_options(name: str | None = "--strategy") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+_EVIDENCE_OPTIONS = (
+    click.option(
+        "--client-room",
+        "client_rooms",
+        multiple=True,
+        metavar="PATTERN=ROOM",
+        help="Clients such as 'az1-*' stand in a machine room, whatever the snapshot says; repeats.",
+    ),
+    click.option(
+        "--broker-room",
+        "broker_rooms",
+        multiple=True,
+        metavar="PATTERN=ROOM",
+        help="Brokers such as 'az1-*' stand in a machine room, whatever the snapshot says; repeats.",
+    ),
+    click.option(
+        "--rooms", metavar="FILE", help="Machine rooms from a YAML or JSON file as well (`rmqalloc schema rooms`)."
+    ),
+    click.option(
+        "--require",
+        type=Choice(LEAST),
+        help="Gate: what strategies must rest on at least; groups with less are left out.",
+    ),
+)
+
+
+def strategy_known_options(name: str | None = "--strategy") -> Callable[[Command], Command]:
     """Add ``--assume`` and an option of that name for what clients use; the command's ``inputs`` get them."""
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def bundled(inputs: Inputs, assume: bool, stated: str | None = None, **others: Any) -> Any:
-            return command(inputs=replace(inputs, assume=assume, strategy=stated, is_planned=True), **others)
+    def told(inputs: Inputs, assume: bool, stated: str | None = None) -> Inputs:
+        return replace(inputs, assume=assume, strategy=stated, is_planned=True)
 
-        made: Callable[..., Any] = bundled
-        made = click.option(
-            "--assume", is_flag=True, help="Accept strategies that are a guess, or that what clients own contradicts."
-        )(made)
-        if name is None:
-            return made
-        text = "What the clients use now, such as CONSISTENT_HASH:160, whatever the snapshot says."
-        return click.option(name, "stated", metavar="S", help=text)(made)
-
-    return add
+    accepted = "Accept strategies that are a guess, or that what clients own contradicts."
+    text = "What the clients use now, such as CONSISTENT_HASH:160, whatever the snapshot says."
+    options = [click.option("--assume", is_flag=True, help=accepted)]
+    if name is not None:
+        options.append(click.option(name, "stated", metavar="S", help=text))
+    return partial(bundle, "inputs", told, options)
 
 
-def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def _inputs(
+    file: str | None,
+    form: str,
+    groups: tuple[str, ...],
+    topics: tuple[str, ...],
+    allow_partial: bool,
+    live: Live,
+    evidence: EvidenceOptions,
+) -> Inputs:
+    if file is None and not live.servers:
+        raise click.UsageError("no snapshot is given: -f FILE is one, -n HOST:PORT takes one of a running cluster")
+    if file is not None and live.name_server is not None:
+        raise click.UsageError("-f is a file and -n a running cluster; give one of them")
+    named, reached = (file, None) if file is not None else (live.servers, live)
+    return Inputs(named, form, groups or ALL, topics or ALL, allow_partial, reached, evidence=evidence)
+
+
+def snapshot_options(command: Command) -> Command:
     """Add the options that name a snapshot and a part of it; the command gets them as one argument, ``inputs``."""
-
-    @functools.wraps(command)
-    def bundled(
-        file: str | None,
-        form: str,
-        groups: tuple[str, ...],
-        topics: tuple[str, ...],
-        allow_partial: bool,
-        live: Live,
-        evidence: EvidenceOptions,
-        **others: Any,
-    ) -> Any:
-        if file is None and not live.servers:
-            raise click.UsageError("no snapshot is given: -f FILE is one, -n HOST:PORT takes one of a running cluster")
-        if file is not None and live.name_server is not None:
-            raise click.UsageError("-f is a file and -n a running cluster; give one of them")
-        named, reached = (file, None) if file is not None else (live.servers, live)
-        inputs = Inputs(named, form, groups or ALL, topics or ALL, allow_partial, reached, evidence=evidence)
-        return command(inputs=inputs, **others)
-
-    made: Callable[..., Any] = live_options(evidence_options(bundled))
-    for option in _OPTIONS:
-        made = option(made)
-    return made
+    return bundle("inputs", _inputs, (evidence_options, live_options, *_OPTIONS), command)
 
 
 _OPTIONS = (
@@ -161,97 +199,58 @@ _OPTIONS = (
 )
 
 
-def snapshot_of(inputs: Inputs) -> Snapshot:
-    """The snapshot that the options name; notes about it and about the strategies of its groups go to standard error."""
+def snapshot_of(inputs: Inputs) -> Known:
+    """What is known of the snapshot that the options name; notes about it and about its strategies go to standard error."""
+    from rmqalloc.evaluation.differing import evidence_known
     from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
     if inputs.live is not None:
-        return _known(live_snapshot(inputs.live, inputs.groups, inputs.topics), inputs)
-    snapshot, notes = read_snapshot_with_warnings(inputs.source or inputs.file, inputs.form)
-    print_notes(notes)
-    return _known(snapshot, inputs)
-
-
-def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
-    """The snapshot with what the options say of it; what its strategies rest on is reported, and what is in doubt."""
-    from rmqalloc.evidence import doubtful
-
+        snapshot = live_snapshot(inputs.live, inputs.groups, inputs.topics)
+    else:
+        snapshot, notes = read_snapshot_with_warnings(inputs.source or inputs.file, inputs.form)
+        print_notes(notes)
     known = known_by_options(snapshot, inputs)
     if inputs.live is None or not inputs.live.is_quiet:
-        print_notes(known.evidence.notes())
-        print_notes(_doubts(doubtful(known.snapshot, inputs.groups, inputs.topics)[:_SHOWN_ERRORS], inputs.assume))
-    click.get_current_context().meta[_KNOWN] = known
-    if known.weak and inputs.is_planned and len(known.weak) == known.evidence.groups.num_rows:
-        click.get_current_context().exit(weak_code(inputs))
-    return known.taken
+        print_notes(evidence_known(known.found).notes())
+        print_notes(known.doubts(inputs.topics))
+    if known.weak and inputs.is_planned and len(known.weak) == evidence_known(known.found).groups.num_rows:
+        raise click.exceptions.Exit(weak_code(known, inputs))
+    return known
 
 
 def known_by_options(snapshot: Snapshot, inputs: Inputs) -> Known:
     """What is known of a snapshot with what the options say of it."""
     from rmqalloc.cli._options import candidate
-    from rmqalloc.evaluation.differing import differing_queues
-    from rmqalloc.evidence import evidence_of, with_rooms, with_strategies
-    from rmqalloc.evidence.known import left_out
+    from rmqalloc.evidence import known
 
     rooms = inputs.evidence.given_rooms()
-    if rooms is not None:
-        snapshot = with_rooms(snapshot, rooms)
-    if inputs.strategy is not None:
-        name, params = candidate(inputs.strategy, "--strategy")
-        snapshot = with_strategies(snapshot, inputs.groups, strategy=name, params=params)
-    found = with_strategies(snapshot, inputs.groups)
-    evidence = evidence_of(found, inputs.groups, differing_queues(found, inputs.groups))
+    name, params = (None, None) if inputs.strategy is None else candidate(inputs.strategy, "--strategy")
     least = inputs.evidence.require
-    weak = () if least is None else tuple(evidence.weaker(least))
-    # A plan bears the hash of what it was made from, so for that the snapshot stays as it was read.
-    as_wanted = found if inputs.is_checked else snapshot
-    taken = with_strategies(snapshot, inputs.groups, assume=True) if inputs.assume else as_wanted
-    if weak:
-        taken = left_out(taken if inputs.assume else found, weak, f"it rests on less than --require {least}")
-    return Known(found, evidence, weak, taken)
+    return known(
+        snapshot, inputs.groups, strategy=name, params=params, assume=inputs.assume, rooms=rooms, require=least
+    )
 
 
-def evidence_known() -> Evidence:
-    """What the groups of the snapshot rest on that `snapshot_of` has read."""
-    known: Known = click.get_current_context().meta[_KNOWN]
-    return known.evidence
-
-
-def weak_code(inputs: Inputs) -> int:
+def weak_code(known: Known, inputs: Inputs) -> int:
     """`exit_codes.GATE` if groups rest on less than ``--require`` asks for, which are named with what they rest on; else 0."""
-    known: Known = click.get_current_context().meta[_KNOWN]
-    print_notes(known.evidence.weaker_notes(known.weak), f"--require {inputs.evidence.require} not kept")
+    from rmqalloc.evaluation.differing import evidence_known
+
+    if known.weak:
+        notes = evidence_known(known.found).weaker_notes(known.weak)
+        print_notes(notes, f"--require {inputs.evidence.require} not kept")
     return exit_codes.GATE if known.weak else 0
 
 
-def _doubts(groups: Iterable[Group], is_accepted: bool) -> Iterator[str]:
-    """What is in doubt about the strategies of groups."""
-    from rmqalloc.evidence.known import known_by_client
-
-    for one in groups:
-        if known_by_client(one):
-            yield f"the clients of {one.name} divide by different strategies: {one.strategy_doubt}"
-        else:
-            yield f"the strategy of {one.name} is in doubt{' and accepted' if is_accepted else ''}: {one.strategy_doubt}"
-
-
-def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False, by_client: bool = False) -> int:
+def doubt_code(known: Known, inputs: Inputs, clients_join: bool = False, by_client: bool = False) -> int:
     """The exit code for groups that were left out, which are reported: `weak_code`, else `exit_codes.FAILURE` if the strategies
     of some are in doubt, else `partial_code`.
     """
-    from rmqalloc.evidence import doubtful
-    from rmqalloc.evidence.known import known_by_client
-
-    known: Known = click.get_current_context().meta[_KNOWN]
-    found = [] if inputs.assume else doubtful(known.snapshot, inputs.groups, inputs.topics, clients_join)
-    found = [one for one in found if one.name not in known.weak and not (by_client and known_by_client(one))]
-    too_weak = weak_code(inputs)
-    if not found:
-        return too_weak or partial_code(snapshot, inputs)
-    names = named([one.name for one in found])
-    print_notes(
-        [f"left out, their strategies being in doubt: {names}; --strategy states one, --assume accepts what is there"]
-    )
+    names = known.left_out(inputs.topics, clients_join, by_client)
+    too_weak = weak_code(known, inputs)
+    if not names:
+        return too_weak or partial_code(known.given, inputs)
+    left_out = f"left out, their strategies being in doubt: {named(names)}"
+    print_notes([f"{left_out}; --strategy states one, --assume accepts what is there"])
     return too_weak or exit_codes.FAILURE
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._choices import Choice, Command, bundle
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._sink import say_lines
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rmqalloc.results import TableResult
-
-Command = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -61,29 +59,17 @@ class TableOptions:
 def table_options(as_text: str) -> Callable[[Command], Command]:
     """Add ``--output``, ``--columns``, ``--sort`` and ``--top``; the command gets them as one argument, ``tables``."""
 
-    def added(command: Command) -> Command:
-        @functools.wraps(command)
-        def bundled(**others: Any) -> Any:
-            tables = TableOptions(**{name: others.pop(name) for name in TableOptions.__dataclass_fields__})
-            return command(tables=tables, **others)
-
-        made: Command = bundled
-        for option in (
-            click.option("--top", type=click.IntRange(1), metavar="N", help=f"Only so many rows{as_text}."),
-            click.option(
-                "--sort", metavar="[-]NAME,...", help="Columns to sort by; - before a name: the largest first."
-            ),
-            click.option("--columns", metavar="NAME,...", help="Columns of the table."),
-            click.option(
-                "-o",
-                "--output",
-                type=Choice(OUTPUTS),
-                default="table",
-                show_default=True,
-                help="Form of the result.",
-            ),
-        ):
-            made = option(made)
-        return made
-
-    return added
+    options = (
+        click.option("--top", type=click.IntRange(1), metavar="N", help=f"Only so many rows{as_text}."),
+        click.option("--sort", metavar="[-]NAME,...", help="Columns to sort by; - before a name: the largest first."),
+        click.option("--columns", metavar="NAME,...", help="Columns of the table."),
+        click.option(
+            "-o",
+            "--output",
+            type=Choice(OUTPUTS),
+            default="table",
+            show_default=True,
+            help="Form of the result.",
+        ),
+    )
+    return partial(bundle, "tables", TableOptions, options)

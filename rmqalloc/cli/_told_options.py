@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from rmqalloc.cli._evidence_options import EvidenceOptions, evidence_options
-from rmqalloc.cli._snapshot_input import ALL, Inputs, known_by_options
+from rmqalloc.cli._choices import Command, bundle
+from rmqalloc.cli._snapshot_input import ALL, EvidenceOptions, Inputs, evidence_options, known_by_options
 
 if TYPE_CHECKING:
-    from rmqalloc.snapshot.snapshot import Snapshot
+    from rmqalloc.evidence import Known
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class Told:
     assume: bool = False
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
 
-    def snapshot(self, path: str | None, flag: str) -> Snapshot | None:
+    def snapshot(self, path: str | None, flag: str) -> Known | None:
         """What the plan was made from."""
         from rmqalloc.snapshot.files import read
 
@@ -33,7 +31,7 @@ class Told:
             inputs = Inputs(
                 path, groups=self.groups or ALL, strategy=self.strategy, assume=self.assume, evidence=self.evidence
             )
-            return known_by_options(read(path), inputs).taken
+            return known_by_options(read(path), inputs)
         if self != Told():
             raise click.UsageError(
                 f"--strategy, --assume, --group, --require and rooms speak of a snapshot: give {flag}"
@@ -41,19 +39,10 @@ class Told:
         return None
 
 
-def told_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def told_options(command: Command) -> Command:
     """Add the options that say what a plan was told of its snapshot; the command gets them as one argument, ``told``."""
 
-    @functools.wraps(command)
-    def bundled(
-        groups: tuple[str, ...], strategy: str | None, assume: bool, evidence: EvidenceOptions, **others: Any
-    ) -> Any:
-        return command(told=Told(groups, strategy, assume, evidence), **others)
-
-    made: Callable[..., Any] = evidence_options(bundled)
-    for option in _OPTIONS:
-        made = option(made)
-    return made
+    return bundle("told", Told, (evidence_options, *_OPTIONS), command)
 
 
 _OPTIONS = (

@@ -33,7 +33,8 @@ def verify(plan: str, snapshot: str | None, key_file: str | None, told: Told) ->
     """
     import rmqalloc
 
-    found = rmqalloc.verify(plan, told.snapshot(snapshot, "--snapshot"), key_file)
+    known = told.snapshot(snapshot, "--snapshot")
+    found = rmqalloc.verify(plan, None if known is None else known.given, key_file)
     say_lines(found.lines())
     if found.problems:
         return exit_codes.DIFFERENCE

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from rmqalloc.diffs._group_steps import by_slot
 from rmqalloc.diffs._snapshot_side import SnapshotSide
-from rmqalloc.evidence.known import method_of_group
+from rmqalloc.evidence.client_method import method_of_group
 from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.snapshot import Broker, Client, Group, Topic, TopicBroker
 

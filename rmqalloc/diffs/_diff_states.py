@@ -12,6 +12,7 @@ from rmqalloc.diffs._diff_snapshots import diff_sides
 from rmqalloc.diffs._snapshot_side import SnapshotSide
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.errors import ArgumentError
+from rmqalloc.evidence import Known
 from rmqalloc.plans import Plan
 from rmqalloc.plans.plan_totals import scenario_of
 from rmqalloc.snapshot.matching import ALL, chosen
@@ -19,8 +20,8 @@ from rmqalloc.snapshot.snapshot import Snapshot
 
 
 def diff(
-    before: Snapshot | Plan,
-    after: Snapshot | Plan,
+    before: Snapshot | Known | Plan,
+    after: Snapshot | Known | Plan,
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
     scenario: str | None = None,
@@ -31,7 +32,7 @@ def diff(
 
     Parameters
     ----------
-    before, after : Snapshot or Plan
+    before, after : Snapshot, Known or Plan
         One of them may be a plan, which stands for the state after its scenario.
     groups, topics : sequence of str
         Patterns, as `fnmatch.fnmatchcase` has them; what matches none is not compared.
@@ -65,7 +66,8 @@ def diff(
     plans = [one for one in (before, after) if isinstance(one, Plan)]
     if len(plans) == 2:
         raise ArgumentError("both are plans; give a snapshot and a plan, or two snapshots")
-    sides = [SnapshotSide.of(one, groups, topics, assume) for one in (before, after) if isinstance(one, Snapshot)]
+    sides = [SnapshotSide.of(one, groups, topics, assume) for one in (before, after) if not isinstance(one, Plan)]
+    before, after = (one.given if isinstance(one, Known) else one for one in (before, after))
     of_groups, of_topics = _matching(groups, topics, (before, after))
     if not plans:
         with no_collection():

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.evaluation.rows import ErrCode
-from rmqalloc.evidence import with_strategies
-from rmqalloc.evidence.known import divides, known_by_client
+from rmqalloc.evidence import Known, known
+from rmqalloc.evidence.client_method import divides, known_by_client
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.ownership.named_states import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
 from rmqalloc.plans import plan_snapshot
@@ -46,19 +46,20 @@ class SnapshotSide:
 
     @classmethod
     def of(
-        cls, snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, assume: bool = False
+        cls, snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, assume: bool = False
     ) -> SnapshotSide:
         """The groups and topics of a snapshot that match patterns."""
-        routes = by_name(snapshot.topics, "topics")
-        by_name(snapshot.groups, "consumer groups")
-        known = by_name(with_strategies(snapshot, groups, assume).groups, "consumer groups")
+        given = snapshot.given if isinstance(snapshot, Known) else snapshot
+        routes = by_name(given.topics, "topics")
+        by_name(given.groups, "consumer groups")
+        found = known(given, groups, assume=True) if assume else Known.of(snapshot, groups)
         is_wanted, is_read = matcher(tuple(groups)), matcher(tuple(topics))
-        mine = {name: group for name, group in known.items() if is_wanted(name)}
+        mine = {one.name: one for one in found.snapshot.groups if is_wanted(one.name)}
         if tuple(topics) != ALL:
             mine = {name: _on_topics(group, is_read) for name, group in mine.items()}
             mine = {name: group for name, group in mine.items() if group.subscriptions}
         read = {name: one for name, one in routes.items() if is_read(name)}
-        return cls(snapshot, mine, read, Unknowns(snapshot))
+        return cls(given, mine, read, Unknowns(given))
 
     @property
     def is_partial(self) -> bool:
@@ -92,7 +93,7 @@ def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool
     """Owners of the queues of groups, by the views of their clients."""
     if not groups:
         return NO_QUEUES
-    plan = plan_snapshot(Snapshot(tuple(topics), tuple(groups)), [], with_retry=with_retry)
+    plan = plan_snapshot(Known.already(Snapshot(tuple(topics), tuple(groups))), [], with_retry=with_retry)
     state = queue_state(plan.queues, plan.units, "before")
     empty = plan.units.filter(pc.equal(plan.units["err_code"], int(ErrCode.EMPTY)))
     return replace(state, queues=pa.concat_tables([state.queues, _unread(empty, topics)]))

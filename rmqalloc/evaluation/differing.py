@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from rmqalloc.evaluation.shares import divide
-from rmqalloc.evidence.known import divides
+from rmqalloc.evidence import Evidence, Known, evidence_of
+from rmqalloc.evidence.client_method import divides
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.globs import matches_any
 from rmqalloc.model import MessageQueue
@@ -52,6 +53,22 @@ def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[st
     for name, units, reported in compared:
         found[name] = _total(_differing(unit, reported) for unit in units)
     return found
+
+
+def evidence_known(known: Known) -> Evidence:
+    """What the groups of a snapshot rest on, asked once of each snapshot.
+
+    Examples
+    --------
+    >>> from rmqalloc.evidence import known
+    >>> evidence_known(known(Snapshot(groups=(Group("g", strategy="AVG"),)))).groups["source"].to_pylist()
+    ['given']
+    """
+    return known.once(_evidence)
+
+
+def _evidence(known: Known) -> Evidence:
+    return evidence_of(known.snapshot, known.groups, differing_queues(known.snapshot, known.groups))
 
 
 def _reports(group: Group) -> bool:

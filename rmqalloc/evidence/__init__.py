@@ -2,15 +2,17 @@
 
 from rmqalloc.evidence.evidence import EVIDENCE_SCHEMA, Evidence, evidence_lines, evidence_of
 from rmqalloc.evidence.given_rooms import GivenRooms, read_rooms, rooms_schema, with_rooms
-from rmqalloc.evidence.known import doubtful, with_strategies
+from rmqalloc.evidence.known_snapshot import Known, doubtful, known, with_strategies
 
 __all__ = [
     "EVIDENCE_SCHEMA",
     "Evidence",
     "GivenRooms",
+    "Known",
     "doubtful",
     "evidence_lines",
     "evidence_of",
+    "known",
     "read_rooms",
     "rooms_schema",
     "with_rooms",

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rmqalloc.evidence._room_readings import RoomReading, named_parts, readings
-from rmqalloc.evidence.fit import Fit, OwnedQueues, fits_of, owned_queues
+from rmqalloc.evidence.fit import Fit, OwnedQueues, OwnedReader, fits_of
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic, TopicBroker
 from rmqalloc.text import counted
@@ -153,8 +153,10 @@ def placed_groups(
     snapshot: Snapshot, groups: Sequence[tuple[Group, Sequence[Method]]], is_taken: Callable[[Group, RoomFit], bool]
 ) -> Placement:
     """Find the machine rooms of groups of which owners are known and rooms are not."""
-    routes = {topic.name: topic for topic in snapshot.topics}
-    found = [(group, made) for group, tried in groups if (made := _unplaced(group, tried, routes)) is not None]
+    if not groups:
+        return Placement(snapshot, {})
+    routes, reader = {topic.name: topic for topic in snapshot.topics}, OwnedReader(snapshot.topics)
+    found = [(group, made) for group, tried in groups if (made := _unplaced(group, tried, routes, reader)) is not None]
     brokers: _BrokerRooms = {}
     placed: dict[str, tuple[Group, RoomFit]] = {}
     fitted = zip(found, fit_rooms([made for _, made in found]), strict=True)
@@ -168,7 +170,9 @@ _BrokerRooms = dict[tuple[str, str], tuple[str, str]]
 """By topic and broker its room, and the group by which it was found."""
 
 
-def _unplaced(group: Group, tried: Sequence[Method], routes: Mapping[str, Topic]) -> Unplaced | None:
+def _unplaced(
+    group: Group, tried: Sequence[Method], routes: Mapping[str, Topic], reader: OwnedReader
+) -> Unplaced | None:
     """A group with what is to be found out, None if nothing is or can be."""
     brokers: dict[str, str | None] = {}
     for topic in _topics(group, routes):
@@ -177,7 +181,7 @@ def _unplaced(group: Group, tried: Sequence[Method], routes: Mapping[str, Topic]
     clients = {one.client_id: one.machine_room for one in group.clients}
     if all(brokers.values()) and all(clients.values()):
         return None
-    owned = owned_queues(group, routes)
+    owned = reader.of(group)
     return Unplaced(owned, tried, brokers, clients) if owned.owners else None
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from rmqalloc.errors import Error
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method
 from rmqalloc.snapshot.snapshot import Client, Group
-from rmqalloc.strategies.by_name import class_of, full_name, is_same, server_side
+from rmqalloc.strategies.by_name import class_of, full_name, is_same, lacks_inner, server_side
 from rmqalloc.strategies.dialects import DIALECTS, JAVA, dialect_of
 
 _NO_CONFIG = "the lists of CONFIG are not in the snapshot"
@@ -86,3 +86,55 @@ def is_plain(group: Group, client: Client) -> bool:
     """Whether a client surely divides by its group's strategy; asked of every client, so without making anything."""
     same_dialect = client.language is None or dialect_of(client.language) == group.strategy_params.get("dialect", JAVA)
     return client.strategy in (None, group.strategy) and client.virtual_nodes is None and same_dialect
+
+
+# --- Of a group ---
+
+
+def divides(group: Group) -> bool:
+    """Whether the clients of a group, or the brokers for them, give every queue to one client."""
+    return group.message_model == "CLUSTERING" and group.server_assignment != "POP" and not group.is_shared
+
+
+def method_of_group(group: Group) -> Method:
+    """The group's strategy, RocketMQ's default where it is not known."""
+    return Method(*full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params)))
+
+
+def known_by_client(group: Group) -> bool:
+    """Whether clients of a group divide by something else than its strategy, and it is known of each by what.
+
+    Examples
+    --------
+    >>> from rmqalloc.evidence import with_strategies
+    >>> from rmqalloc.snapshot import Snapshot
+    >>> clients = Client("a", strategy="AVG"), Client("b", strategy="AVG_BY_CIRCLE"), Client("c", strategy="CONSISTENT_HASH")
+    >>> known = with_strategies(Snapshot(groups=(Group("g", clients=clients[:2]), Group("h", clients=clients))))
+    >>> [known_by_client(group) for group in known.groups]
+    [True, False]
+    """
+    return divides(group) and divide_otherwise(group) and all(_is_whole(group, *kind) for kind in kinds_of(group))
+
+
+def accepted(group: Group) -> Group:
+    """The group without doubt in its strategy if it is known of each client what it divides by."""
+    return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
+
+
+def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, language: str | None) -> bool:
+    """Whether it is known what a client divides by that reports a strategy and virtual nodes."""
+    given = method_of_group(group)
+    is_given = group.strategy_source == "given"
+    if name is None and not is_given:
+        return False
+    is_given_one = name is None or is_same(name, given.name)
+    method = method_of(group, Client("", language=language, strategy=name, virtual_nodes=virtual_nodes))
+    if method.problem is not None or lacks_inner(method.name) or (not is_given_one and _asks_for_more(method)):
+        return False
+    on_ring = method.virtual_nodes is not None
+    return not on_ring or "virtual_nodes" in method.params or (is_given and is_given_one)
+
+
+def _asks_for_more(method: Method) -> bool:
+    """Whether a strategy has parameters that clients do not report."""
+    return method.asks_for_rooms or method.is_config

@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evidence.client_method import is_plain
-from rmqalloc.evidence.known import known_by_client
+from rmqalloc.evidence.client_method import is_plain, known_by_client
 from rmqalloc.evidence.method import Method
 from rmqalloc.globs import matches_any
 from rmqalloc.results import TableResult

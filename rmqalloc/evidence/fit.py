@@ -9,7 +9,7 @@ bulk. Strategies are tried in order of likelihood, which decides between equally
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -146,9 +146,10 @@ def nearby_guesses() -> list[Method]:
 def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
     """Groups for which each strategy is tried; rings that are too large are left out."""
     found: dict[Method, list[int]] = {}
+    nodes = {id(methods): [(one, one.virtual_nodes or 0) for one in methods] for methods in tried}
     for group, methods in enumerate(tried):
-        for method in methods:
-            if len(groups[group].client_ids) * (method.virtual_nodes or 0) <= _MAX_POINTS:
+        for method, n_nodes in nodes[id(methods)]:
+            if len(groups[group].client_ids) * n_nodes <= _MAX_POINTS:
                 found.setdefault(method, []).append(group)
     return found
 
@@ -166,28 +167,52 @@ def _positions(one: OwnedQueues) -> Iterator[int]:
     """Positions in the client list of the owners of all queues of a group."""
     positions = {client_id: i for i, client_id in reversed([*enumerate(one.client_ids)])}
     for queues, owners in zip(one.queues, one.owners, strict=True):
-        for queue in queues:
-            yield positions.get(owners[queue], _ELSEWHERE) if queue in owners else _OPEN
+        for owner in map(owners.get, queues):
+            yield _OPEN if owner is None else positions.get(owner, _ELSEWHERE)
 
 
-def owned_queues(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
-    """The queues that exactly one client of a group reports, by topic.
+class OwnedReader:
+    """Reads the queues that exactly one client of a group reports; those of a topic are put in order once."""
 
-    Of several clients the one counts whose strategy is not reported: what the others divide by is known without their queues.
-    """
-    known = {client.client_id for client in group.clients if client.strategy is not None}
-    holders: dict[str, dict[MessageQueue, set[str]]] = {}
-    for client in group.clients:
-        for queue in client.owned or ():
-            holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
-    queues, owners = [], []
-    for name, held in holders.items():
-        topic = routes.get(name, Topic(name))
-        if sum(one.read_queue_nums for one in topic.brokers) <= MAX_QUEUES:
-            there = tuple(sort_queues(topic.queues()))
-            telling = {queue: ids - known or ids for queue, ids in held.items()}
-            single = {queue: next(iter(telling[queue])) for queue in there if len(telling.get(queue, ())) == 1}
+    def __init__(self, topics: Iterable[Topic]) -> None:
+        self._routes = {topic.name: topic for topic in topics}
+        self._queues: dict[str, tuple[tuple[MessageQueue, ...], frozenset[MessageQueue]]] = {}
+
+    def _queues_of(self, name: str) -> tuple[tuple[MessageQueue, ...], frozenset[MessageQueue]]:
+        """The queues of a topic in Java's order; none if they are too many."""
+        if name not in self._queues:
+            topic = self._routes.get(name, Topic(name))
+            is_small = sum(one.read_queue_nums for one in topic.brokers) <= MAX_QUEUES
+            there = tuple(sort_queues(topic.queues())) if is_small else ()
+            self._queues[name] = there, frozenset(there)
+        return self._queues[name]
+
+    def of(self, group: Group) -> OwnedQueues:
+        """The queues of a group by topic.
+
+        Of several clients the one counts whose strategy is not reported: what the others divide by is known without their
+        queues.
+        """
+        held: dict[str, dict[MessageQueue, str]] = {}
+        several: dict[MessageQueue, set[str]] = {}
+        for client in group.clients:
+            for queue in client.owned or ():
+                first = held.setdefault(queue.topic, {}).setdefault(queue, client.client_id)
+                if first != client.client_id:
+                    several.setdefault(queue, {first}).add(client.client_id)
+        if not held:
+            return OwnedQueues(group.name, (), (), ())
+        known = {client.client_id for client in group.clients if client.strategy is not None} if several else set()
+        for queue, ids in several.items():
+            [one, *others] = ids - known or ids
+            held[queue.topic][queue] = one
+            if others:
+                del held[queue.topic][queue]
+        queues, owners = [], []
+        for name, one_of in held.items():
+            there, all_of = self._queues_of(name)
+            single = one_of if one_of.keys() <= all_of else {one: one_of[one] for one in there if one in one_of}
             if single:
                 queues.append(there)
                 owners.append(single)
-    return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)
+        return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)

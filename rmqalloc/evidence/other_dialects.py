@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rmqalloc.evidence.client_method import dialect_of_all, is_served, spoken
-from rmqalloc.evidence.known import method_of_group
+from rmqalloc.evidence.client_method import dialect_of_all, is_served, method_of_group, spoken
 from rmqalloc.evidence.method import Method
 from rmqalloc.snapshot.snapshot import Client, Group
 from rmqalloc.strategies.by_name import full_name, outer_name

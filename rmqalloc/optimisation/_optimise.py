@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from rmqalloc.documents.fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.evidence import Known
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import computed_otherwise, method_set
 from rmqalloc.globs import is_pattern
@@ -27,7 +28,7 @@ from rmqalloc.strategies.by_name import from_label, rule
 
 
 def optimise(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     groups: Sequence[str] = ("*",),
     *,
     restart: bool = False,
@@ -54,7 +55,7 @@ def optimise(
 
     Parameters
     ----------
-    snapshot : Snapshot
+    snapshot : Snapshot or Known
     groups : sequence of str
         Patterns of consumer groups.
     restart : bool
@@ -121,7 +122,7 @@ def optimise(
         evaluations=evaluations,
         seed=seed,
     )
-    return _found(snapshot, groups, topics, asked, assume_drained)
+    return _found(Known.of(snapshot, groups).snapshot, groups, topics, asked, assume_drained)
 
 
 def _found(

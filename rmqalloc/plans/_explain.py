@@ -12,19 +12,25 @@ import pyarrow as pa
 from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.assigner import MAX_POINTS
-from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence import Known
+from rmqalloc.evidence.client_method import known_by_client
+from rmqalloc.evidence.method import Rooms
 from rmqalloc.globs import literal
 from rmqalloc.model import MessageQueue
-from rmqalloc.plans._explain_views import explained_views, views_to_explain
 from rmqalloc.results import TableResult
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.snapshot.matching import by_name, no_match
-from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.snapshot.units import read_units
-from rmqalloc.strategies import Strategy, sort_queues
+from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.ordering import utf16
-from rmqalloc.text import nearest, printable
+from rmqalloc.text import counted, named, nearest, printable
+from rmqalloc.views.group_views import GroupViews, ViewReader
+from rmqalloc.views.sharing import sharing_of
+from rmqalloc.views.unit_views import UnitViews
+from rmqalloc.views.view import View
+from rmqalloc.views.view_units import differ
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Explanation(TableResult):
 
 
 def explain(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     group: str,
     topic: str,
     broker_name: str,
@@ -106,7 +112,7 @@ def explain(
 
     Parameters
     ----------
-    snapshot : Snapshot
+    snapshot : Snapshot or Known
     group, topic, broker_name : str
         Names, not patterns.
     queue_id : int
@@ -130,7 +136,7 @@ def explain(
     5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more
     client c2 is at place 1 and begins at 1 × 2 + 1 = 3: it takes the queues at the places 3 to 4, this one among them
     """
-    snapshot = with_strategies(snapshot, [literal(group)], strategy=strategy, params=params)
+    snapshot = Known.of(snapshot, [literal(group)], strategy, params).snapshot
     queue = MessageQueue(topic, broker_name, queue_id)
     if strategy is None and (found := _by_views(snapshot, group, queue)) is not None:
         return found
@@ -156,34 +162,6 @@ def explain(
     owner = ids[number] if number >= 0 else None
     return Explanation(
         group, queue, made.get_name(), owner, len(queues), len(ids), place, tuple(reasons.steps), reasons.facts
-    )
-
-
-def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanation | None:
-    """The owners of a queue in a group whose clients differ; None for other groups."""
-    [*groups] = (one for one in snapshot.groups if one.name == group)
-    views = views_to_explain(snapshot, groups[0], queue.topic) if len(groups) == 1 else None
-    if views is None:
-        return None
-    found, unit = views
-    if queue not in unit.queues:
-        raise ArgumentError(_no_queue(queue, unit.queues))
-    for view in unit.views:
-        _check_points(group, len(view.client_ids) * (view.method.virtual_nodes or 0))
-    said = explained_views(snapshot, unit, queue)
-    owner, others = next(iter(said.owners), None), said.owners[1:]
-    n_clients, place = len(found.clients), unit.queues.index(queue)
-    return Explanation(
-        group,
-        queue,
-        said.strategy or groups[0].strategy or "",
-        owner,
-        len(unit.queues),
-        n_clients,
-        place,
-        said.steps,
-        said.facts,
-        others,
     )
 
 
@@ -236,3 +214,94 @@ def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
     brokers = list(dict.fromkeys(one.broker_name for one in queues))
     near = nearest(queue.broker_name, brokers, 3, 0.0) or brokers[:3]
     return f"topic {queue.topic!r} is not on broker {queue.broker_name!r}; it is on {', '.join(near)}"
+
+
+# --- Groups whose clients differ: view by view ---
+
+
+def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanation | None:
+    """The owners of a queue in a group whose clients differ; None for other groups."""
+    [*groups] = (one for one in snapshot.groups if one.name == group)
+    views = _views_to_explain(snapshot, groups[0], queue.topic) if len(groups) == 1 else None
+    if views is None:
+        return None
+    found, unit = views
+    if queue not in unit.queues:
+        raise ArgumentError(_no_queue(queue, unit.queues))
+    for view in unit.views:
+        _check_points(group, len(view.client_ids) * (view.method.virtual_nodes or 0))
+    rooms, taking = Rooms.of(snapshot), set[str]()
+    steps, facts = [], []
+    for view in unit.views:
+        ids = [unit.client_ids[slot] for slot, options in unit.options.items() if view in options]
+        taker, reasons = _taker(view, queue, rooms)
+        taking |= {taker} & set(ids) if taker is not None else set()
+        steps.append(f"{named(ids)} {'divides' if len(ids) == 1 else 'divide'} by {view.method}{_over(unit, view)}")
+        steps.extend(_taken(view, queue, taker, reasons, ids))
+        facts.append({"strategy": view.method.name, "clients": ids, "gives_to": taker, "is_taken": taker in ids})
+    if not steps:
+        steps.append("no client subscribes to the topic")
+    strategy = "+".join(dict.fromkeys(view.method.name for view in unit.views)) or groups[0].strategy or ""
+    owners = unit.ids([slot for slot, one in enumerate(unit.client_ids) if one in taking])
+    sizes, place = (len(unit.queues), len(found.clients)), unit.queues.index(queue)
+    owner = next(iter(owners), None)
+    return Explanation(group, queue, strategy, owner, *sizes, place, tuple(steps), {"views": facts}, owners[1:])
+
+
+def _views_to_explain(snapshot: Snapshot, group: Group, topic: str) -> tuple[GroupViews, UnitViews] | None:
+    """The views of a unit, None if its clients have one view of it, or it is not known what they divide by."""
+    is_known = group.strategy_doubt is None or known_by_client(group)
+    if sharing_of(group) is not None or not is_known or not differ(group):
+        return None
+    reader = ViewReader(snapshot.topics)
+    found = reader.views_of(group)
+    unit = reader.unit_of(found, topic) if topic in found.topics else None
+    if unit is None or not found.clients:
+        return None
+    everyone = tuple(sort_client_ids(group.client_ids))
+    is_plain = len(unit.options) == len(group.clients) == len(found.clients) and all(
+        (view.client_ids, view.queues) == (everyone, unit.queues) for view in unit.views
+    )
+    return None if is_plain and len(unit.views) == 1 else (found, unit)
+
+
+def _taker(view: View, queue: MessageQueue, rooms: Rooms) -> tuple[str | None, Sequence[str]]:
+    """The client that a view gives a queue to, and why."""
+    if queue not in view.queues or not view.client_ids:
+        return None, ()
+    made = _with_rooms(view.method.strategy(), view, rooms)
+    place = view.queues.index(queue)
+    number = made.owner_of(view.queues, view.client_ids, place)
+    owner = view.client_ids[number] if number >= 0 else None
+    return owner, made.explain(view.queues, view.client_ids, place).steps
+
+
+def _with_rooms(made: Strategy, view: View, rooms: Rooms) -> Strategy:
+    brokers = {name: room for (topic, name), room in rooms.brokers.items() if topic == view.topic}
+    clients = {one: room for (group, one), room in rooms.clients.items() if group == view.consumer_group}
+    return made.with_rooms(brokers, clients)
+
+
+def _over(unit: UnitViews, view: View) -> str:
+    """What a view divides, where it is not what there is."""
+    parts = []
+    if view.queues != unit.queues:
+        parts.append(f"{counted(len(view.queues), 'queue')} of a route of their own")
+    if sorted(view.client_ids) != sorted(unit.client_ids):
+        parts.append(f"a client list of {len(view.client_ids):,}, as some broker has it")
+    return f" over {' and '.join(parts)}" if parts else ""
+
+
+def _taken(
+    view: View, queue: MessageQueue, taker: str | None, reasons: Sequence[str], ids: Sequence[str]
+) -> Iterator[str]:
+    """What a view comes to."""
+    yield from reasons
+    if queue not in view.queues:
+        yield "which does not have the queue: nobody takes it by this view"
+    elif taker is None:
+        yield "which gives the queue to nobody"
+    elif taker in ids:
+        yield f"so client {taker} takes it"
+    else:
+        yield f"so it would be that of client {taker}, which does not divide by this view: nobody takes it"

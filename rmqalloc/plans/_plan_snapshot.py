@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.evaluate import Evaluation
 from rmqalloc.evaluation.figures_table import FiguresTable
-from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence import Known
 from rmqalloc.evidence.other_dialects import computed_otherwise
 from rmqalloc.globs import matches_any
 from rmqalloc.plans._plan import Plan
@@ -27,7 +28,7 @@ from rmqalloc.views.view_units import ViewUnits, view_units
 
 
 def plan_snapshot(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     scenarios: Iterable[Scenario | Mapping[str, Any]],
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
@@ -38,7 +39,8 @@ def plan_snapshot(
 
     Parameters
     ----------
-    snapshot : Snapshot
+    snapshot : Snapshot or Known
+        Of one that is `rmqalloc.evidence.known` nothing is looked up again.
     scenarios : iterable of Scenario
         What to try; also as `rmqalloc.scenarios.scenarios_of` takes them. None at all gives the present state.
     groups, topics : sequence of str
@@ -82,8 +84,9 @@ class Planned(NamedTuple):
     read: ViewUnits
 
 
+@no_collection()
 def planned(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     scenarios: Iterable[Scenario | Mapping[str, Any]],
     groups: Sequence[str],
     topics: Sequence[str],
@@ -93,19 +96,19 @@ def planned(
 ) -> Planned:
     """`plan_snapshot` with what it stands on; ``with_shared`` as for `unit_pairs`."""
     spec = PlanSpec(scenarios=tuple(scenarios))
-    known, read = read_views(snapshot, spec.scenarios, groups, topics, with_retry, with_shared)
+    known = Known.of(snapshot, groups)
+    read = read_views(known.snapshot, spec.scenarios, groups, topics, with_retry, with_shared)
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
     evaluation = evaluate_views(read, spec)
     rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
-    inputs = PlanInputs.of(snapshot, groups, topics, with_retry)
-    figures = pa.Table.from_batches([rows])
-    tables = PlanTables(spec.scenarios, snapshot, inputs, read, figures, evaluation.states, known)
+    inputs = PlanInputs.of(known.given, groups, topics, with_retry)
+    tables = PlanTables(spec.scenarios, inputs, read, pa.Table.from_batches([rows]), evaluation.states, known)
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
-    said += tuple(dict.fromkeys(_otherwise(known, strategies_set(spec.scenarios), groups)))
-    plan = Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at)
+    said += tuple(dict.fromkeys(_otherwise(known.snapshot, strategies_set(spec.scenarios), groups)))
+    plan = Plan(tables.units, spec.scenarios, said, __version__, tables, known.given.fetched_at)
     return Planned(plan, evaluation, read)
 
 
@@ -116,11 +119,10 @@ def read_views(
     topics: Sequence[str],
     with_retry: bool,
     with_shared: bool,
-) -> tuple[Snapshot, ViewUnits]:
-    """The snapshot with the strategies of the chosen groups, and the views that scenarios are done to."""
-    known = with_strategies(snapshot, groups)
+) -> ViewUnits:
+    """The views of the chosen groups that scenarios are done to."""
     joining, to_set = joining_ids(scenarios), strategies_set(scenarios)
-    return known, view_units(known, groups, topics, with_retry, joining, with_shared, to_set)
+    return view_units(snapshot, groups, topics, with_retry, joining, with_shared, to_set)
 
 
 def _otherwise(

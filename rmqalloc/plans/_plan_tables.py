@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc.evaluation.differing import differing_queues
+from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.figures_table import words_column
-from rmqalloc.evidence import evidence_of
+from rmqalloc.evidence import Known
 from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.lazy import lazy_property
@@ -59,7 +59,6 @@ class PlanTables:
     Attributes
     ----------
     scenarios : tuple of Scenario
-    snapshot : Snapshot
     inputs : PlanInputs
         What it follows from.
     read : ViewUnits
@@ -68,17 +67,16 @@ class PlanTables:
         Figures of all views in every state: `rmqalloc.evaluation.PLAN_SCHEMA`.
     evaluated : sequence of ScenarioState
         The views in every state.
-    known : Snapshot
+    known : Known
         The snapshot with the strategies of the groups that were looked at.
     """
 
     scenarios: tuple[Scenario, ...]
-    snapshot: Snapshot
     inputs: PlanInputs
     read: ViewUnits
     figures: pa.Table
     evaluated: Sequence[ScenarioState]
-    known: Snapshot
+    known: Known
 
     @lazy_property
     def names(self) -> list[str]:
@@ -105,7 +103,7 @@ class PlanTables:
     @lazy_property
     def evidence(self) -> pa.Table:
         """`rmqalloc.plans.Plan.evidence`."""
-        return evidence_of(self.known, self.inputs.groups, differing_queues(self.known, self.inputs.groups)).groups
+        return evidence_known(self.known).groups
 
     @lazy_property
     def undo(self) -> Mapping[str, list[Back]]:
@@ -127,7 +125,7 @@ class PlanTables:
 
     @lazy_property
     def _lags(self) -> Lags:
-        return _lags(self.snapshot, self.batch, self._numbers)
+        return _lags(self.known.given, self.batch, self._numbers)
 
     @lazy_property
     def _between(self) -> list[Between]:
@@ -137,7 +135,7 @@ class PlanTables:
 
     def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
         """`rmqalloc.plans.Plan.transitions`."""
-        states = PlannedStates(self.snapshot, self.batch, self._numbered, self._between)
+        states = PlannedStates(self.known.given, self.batch, self._numbered, self._between)
         return transitions_table(states, scenarios, informed_by)
 
     @lazy_property

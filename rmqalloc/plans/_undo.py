@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evidence import Known
 from rmqalloc.evidence.method import Method
 from rmqalloc.globs import literal
 from rmqalloc.plans._plan import Plan
@@ -36,14 +37,14 @@ class UndoError(Error, ValueError):
     """There is no way back, or the cluster is not as the plan left it."""
 
 
-def undo_plan(plan: Plan, snapshot: Snapshot, scenario: str | None = None) -> Plan:
+def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = None) -> Plan:
     """Plan the way back from a scenario that was applied.
 
     Parameters
     ----------
     plan : Plan
         What was applied, with its inputs: see `rmqalloc.plans.load_plan`.
-    snapshot : Snapshot
+    snapshot : Snapshot or Known
         The cluster now. Clients that joined under generated names may have any.
     scenario : str, optional
         Name of the scenario that was applied; need not be given if there is just one.
@@ -109,13 +110,14 @@ def _states(inputs: PlanInputs, scenario: Scenario) -> tuple[UnitRows, UnitRows]
     return unit_rows(made.read, before), unit_rows(made.read, after, scenario)
 
 
-def _rows_now(inputs: PlanInputs, snapshot: Snapshot, scenario: Scenario, before: UnitRows) -> UnitRows:
+def _rows_now(inputs: PlanInputs, snapshot: Snapshot | Known, scenario: Scenario, before: UnitRows) -> UnitRows:
     """Rows of the same units by another snapshot, as far as they are there.
 
     They stand beside those of before, whose clients they are of; the main one alone where the views are not the same.
     """
     groups, topics = (list(dict.fromkeys(map(literal, names))) for names in zip(*before, strict=True))
-    _, read = read_views(snapshot, [scenario], groups, topics, inputs.with_retry, with_shared=True)
+    known = Known.of(snapshot, groups)
+    read = read_views(known.snapshot, [scenario], groups, topics, inputs.with_retry, with_shared=True)
     now = unit_rows(read, evaluate_views(read, PlanSpec(scenarios=())).states[0])
     return {unit: [*_beside(rows, now[unit])] for unit, rows in before.items() if unit in now}
 

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from rmqalloc.evaluation.assigner import owners_of_units
 from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.evidence import Known
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, repeats_of
 from rmqalloc.plans._departures import Departures, departures
@@ -126,7 +127,7 @@ def _cells(row: Mapping[str, Any]) -> list[str]:
 
 
 def compare(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     candidates: Sequence[Candidate | str],
     changes: Sequence[Change] = (),
     groups: Sequence[str] = ALL,

@@ -15,6 +15,7 @@ from typing import IO, Any, ClassVar
 import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
+from rmqalloc.evidence import Known
 from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import terminal_table, with_bounds
 from rmqalloc.results.schemas import columns
@@ -61,7 +62,7 @@ class BudgetedBatches(TableResult):
 
 
 def within_budget(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     budget: float,
     groups: Sequence[str] = ("*",),
     max_batch: int | None = None,
@@ -84,14 +85,15 @@ def within_budget(
         raise ArgumentError(f"a budget is a number of moves per queue from 0 on, got {budget}")
     if max_batch is not None and max_batch < 1:
         raise ArgumentError(f"at least 1 client is away at once, got {max_batch} for the most")
-    whole = restart(snapshot, groups, batch="100%", **how)
+    known = Known.of(snapshot, groups)
+    whole = restart(known, groups, batch="100%", **how)
     sizes = dict(zip(*(whole.totals[name].to_pylist() for name in ("consumer_group", "n_clients")), strict=True))
     tried: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in sizes}
     warnings = [*whole.warnings, *whole.skipped["reason"].to_pylist()]
     largest = {name: min(size, max_batch or size) for name, size in sizes.items()}
     for batch in range(1, max(largest.values()) + 1):
-        part = replace(snapshot, groups=tuple(one for one in snapshot.groups if batch <= largest.get(one.name, 0)))
-        made, reasons = _tried(part, batch, how)
+        mine = tuple(one for one in known.snapshot.groups if batch <= largest.get(one.name, 0))
+        made, reasons = _tried(Known.already(replace(known.snapshot, groups=mine)), batch, how)
         warnings += reasons
         for row in made:
             tried[row["consumer_group"]][batch] = row
@@ -107,7 +109,7 @@ def within_budget(
     return BudgetedBatches(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, tuple(warnings))
 
 
-def _tried(snapshot: Snapshot, batch: int, how: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+def _tried(snapshot: Known, batch: int, how: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
     """Totals of all groups for one size of batch, and why some groups were skipped."""
     try:
         made = restart(snapshot, batch=batch, **how)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rmqalloc.errors import ArgumentError
+from rmqalloc.evidence import Known
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
@@ -17,7 +18,7 @@ from rmqalloc.snapshot.snapshot import Snapshot
 
 
 def maintain_broker(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     broker: str,
     groups: Sequence[str] = ("*",),
     refreshed: float = 0.5,
@@ -40,7 +41,7 @@ def maintain_broker(
     >>> [(row["action"], row["moved"], row["only_dry"]) for row in maintain_broker(snapshot, "a").steps.to_pylist()]
     [('before', 0, 0), ('read-only', 0, 1), ('gone', 1, 0), ('back, read-only', 1, 1), ('writable', 0, 0)]
     """
-    planned = planned_groups_of(_reading(snapshot, broker, groups, topics), ("*",))
+    planned = planned_groups_of(_reading(Known.of(snapshot, groups).snapshot, broker, groups, topics), ("*",))
     lists = planned.fleet.queue_lists
     is_it = np.array([name == broker for name in planned.fleet.brokers.to_list()], bool)
     every, others, now, less = 0, 1, 0, 2

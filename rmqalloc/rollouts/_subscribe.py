@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rmqalloc.errors import ArgumentError
+from rmqalloc.evidence import Known
 from rmqalloc.globs import literal
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import none_left, play_schedules
@@ -20,12 +21,12 @@ from rmqalloc.rollouts.schedule import (
     turns_of,
 )
 from rmqalloc.scenarios.patterns import matcher
-from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.text import counted
 
 
 def change_subscription(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     topic: str,
     groups: Sequence[str] = ("*",),
     remove: bool = False,
@@ -46,6 +47,8 @@ def change_subscription(
     >>> change_subscription(Snapshot((topic,), (Group("g", (), clients, strategy="AVG"),)), "T").steps["unowned"].to_pylist()
     [8, 6, 4, 2, 0]
     """
+    known = Known.of(snapshot, groups)
+    snapshot = _in_found_rooms(known, topic)
     if snapshot.topic(topic) is None:
         raise ArgumentError(
             f"the snapshot has no topic {topic!r}, so its queues are not known; give a topic that exists"
@@ -72,6 +75,24 @@ def change_subscription(
 
     planned = planned_groups_of(with_topic, ("*",) if chosen else groups, (literal(topic),))
     return play_schedules(planned, schedule_of, detail=detail, skipped=skipped)
+
+
+def _in_found_rooms(known: Known, topic: str) -> Snapshot:
+    """The snapshot with the brokers of a topic in the machine rooms that were found of them for other topics."""
+    found: dict[str, set[str]] = {}
+    for was, is_ in zip(known.given.topics, known.snapshot.topics, strict=True):
+        for before, after in zip(was.brokers, is_.brokers, strict=True) if was is not is_ else ():
+            if before.machine_room is None and after.machine_room is not None:
+                found.setdefault(after.broker_name, set()).add(after.machine_room)
+    rooms = {name: next(iter(of)) for name, of in found.items() if len(of) == 1}
+
+    def placed(one: Topic) -> Topic:
+        if one.name != topic or not rooms:
+            return one
+        brokers = (replace(b, machine_room=b.machine_room or rooms.get(b.broker_name)) for b in one.brokers)
+        return replace(one, brokers=tuple(brokers))
+
+    return replace(known.snapshot, topics=tuple(map(placed, known.snapshot.topics)))
 
 
 def _chosen(snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool) -> tuple[list[Group], dict[str, str]]:

@@ -9,12 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evaluation.assigner import Owners, owners_of_units
 from rmqalloc.evaluation.evaluate import evaluate
 from rmqalloc.evaluation.rows import read_batch
-from rmqalloc.evidence import with_strategies
-from rmqalloc.evidence.client_method import is_plain, method_of
-from rmqalloc.evidence.known import accepted, known_by_client
+from rmqalloc.evidence.client_method import accepted, is_plain, known_by_client, method_of
 from rmqalloc.evidence.other_dialects import dialect_to_join, dialects_in
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import among
@@ -69,6 +68,7 @@ class PlannedGroups:
         return PlannedGroups(fleet, rules, owners, group_of, at_start, self.written, self.warnings)
 
 
+@no_collection()
 def planned_groups_of(
     snapshot: Snapshot,
     groups: Sequence[str],
@@ -76,8 +76,7 @@ def planned_groups_of(
     stable_ids: bool = True,
     by_client: bool = False,
 ) -> PlannedGroups:
-    """The groups that match the patterns, with their strategies."""
-    snapshot = with_strategies(snapshot, groups)
+    """The groups of a snapshot, which holds their strategies, that match the patterns."""
     if by_client:
         snapshot = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
     batch, warnings = read_units(snapshot, groups, topics)

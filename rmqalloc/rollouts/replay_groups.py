@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evidence.method import Method
 from rmqalloc.rollouts._replay import Replay, replay_of
 from rmqalloc.rollouts._rollout_tables import (
@@ -39,6 +40,7 @@ MOST_CELLS = 1 << 27
 """Most of them that one group may have."""
 
 
+@no_collection()
 def play_schedules(
     planned: PlannedGroups,
     schedule_of: Callable[[GroupAtStart], Schedule],

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rmqalloc.errors import ArgumentError
+from rmqalloc.evidence import Known
 from rmqalloc.fleet import Fleet
 from rmqalloc.globs import literal
 from rmqalloc.lazy import lazy_property
@@ -88,7 +89,7 @@ def _holds(broker: TopicBroker) -> int:
 
 
 def resize_queues(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     topic: str,
     to: int,
     groups: Sequence[str] = ("*",),
@@ -119,6 +120,7 @@ def resize_queues(
     >>> resize_queues(snapshot, "T", 2).refusals[0]
     "the backlog of consumer group 'g' is not known in 2 queues of topic 'T': b:2, b:3"
     """
+    snapshot = Known.of(snapshot, groups).snapshot
     resize = resize_of(snapshot, topic, to, brokers)
     refusals = tuple(undrained(snapshot, resize, assume_drained))
     planned = planned_groups_of(widest(snapshot, resize), groups, (literal(topic),))

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError
+from rmqalloc.evidence import Known
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
@@ -36,7 +37,7 @@ IDS = ("suffix", "stable", "address")
 
 
 def restart(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     groups: Sequence[str] = ("*",),
     batch: int | str = 1,
     surge: bool = False,
@@ -55,7 +56,7 @@ def restart(
 
     Parameters
     ----------
-    snapshot : Snapshot
+    snapshot : Snapshot or Known
     groups : sequence of str
         Patterns of consumer groups.
     batch : int or str
@@ -105,7 +106,7 @@ def restart(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
     hearing_of(informed_by)
-    planned = planned_groups_of(snapshot, groups, topics, stable_ids=ids == "stable")
+    planned = planned_groups_of(Known.of(snapshot, groups).snapshot, groups, topics, stable_ids=ids == "stable")
     return play_schedules(
         planned, lambda group: _schedule(group, batch, surge, ids, order, seed, informed_by), detail=detail
     )

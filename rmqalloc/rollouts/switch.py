@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.evidence import Known
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import computed_otherwise, method_set
 from rmqalloc.fleet.fleet import units_alone
@@ -33,7 +34,7 @@ from rmqalloc.text import counted
 
 
 def change_strategy(
-    snapshot: Snapshot,
+    snapshot: Snapshot | Known,
     strategy: str,
     groups: Sequence[str] = ("*",),
     params: Mapping[str, Any] | None = None,
@@ -60,6 +61,7 @@ def change_strategy(
     ([0, 1, 2, 1, 0], [0, 1, 2, 1, 0])
     """
     made, method = rule(strategy, **(params or {})), method_set(strategy, params)
+    snapshot = Known.of(snapshot, groups).snapshot
     planned = planned_groups_of(snapshot, groups, topics, by_client=True)
     names = {one.consumer_group for one in planned.groups}
     otherwise = computed_otherwise((one for one in snapshot.groups if one.name in names), strategy, params)

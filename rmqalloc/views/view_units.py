@@ -14,8 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc.evidence.client_method import divide_otherwise, is_plain, method_of
-from rmqalloc.evidence.known import accepted
+from rmqalloc.evidence.client_method import accepted, divide_otherwise, is_plain, method_of
 from rmqalloc.evidence.other_dialects import ToldApart, dialect_to_join, dialects_in, method_set
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import batch_of, unit_pairs

@@ -13,6 +13,7 @@ import rmqalloc
 from rmqalloc.audit import Findings, check_snapshot
 from rmqalloc.cli import _watch as watching
 from rmqalloc.cli import main
+from rmqalloc.evidence import known
 from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Lag, Snapshot
 
@@ -90,7 +91,7 @@ def test_only_chosen_groups_and_topics(run):
 def test_of_two_looks_only_what_lasts_is_unread(monkeypatch, capsys):
     """A group that rebalances at the first look, and another at the second."""
     looks = iter([CLUSTER, snapshot(group("c1", "c1"), DEAD, group(name="new"), topics=(topic(a=2),))])
-    monkeypatch.setattr("rmqalloc.cli._check_command.snapshot_of", lambda _: next(looks))
+    monkeypatch.setattr("rmqalloc.cli._check_command.snapshot_of", lambda _: known(next(looks)))
     monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: None))
     assert main(["check", "-n", "127.0.0.1:1", "--settle", "20s"]) == 2
     out = capsys.readouterr().out

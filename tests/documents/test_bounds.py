@@ -112,7 +112,7 @@ def test_what_clients_own_of_a_larger_topic_is_no_evidence(monkeypatch):
     group = Group("g", ("T",), (Client("c", owned=(MessageQueue("T", "b00", 0),)),))
 
     def found(*counts):
-        return len(fit.owned_queues(group, {"T": cluster(*counts).topics[0]}).queues)
+        return len(fit.OwnedReader(cluster(*counts).topics).of(group).queues)
 
     assert found(MAX_QUEUES, 1) == 0
     monkeypatch.setattr(fit, "MAX_QUEUES", 4)

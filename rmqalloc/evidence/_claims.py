@@ -9,17 +9,18 @@ states another one or accepts this one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
-from rmqalloc.evidence.client_method import dialect_of_all, divide_otherwise, kinds_of, method_of, spoken
-from rmqalloc.evidence.fit import Fit, candidates, fits_of, guesses, nearby_guesses, owned_queues
+from rmqalloc.evidence.client_method import dialect_of_all, divide_otherwise, divides, kinds_of, method_of_group, spoken
+from rmqalloc.evidence.fit import Fit, OwnedReader, candidates, fits_of, guesses, nearby_guesses
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
-from rmqalloc.globs import matches_any
-from rmqalloc.snapshot.matching import ALL
-from rmqalloc.snapshot.snapshot import Client, Group, Snapshot
+from rmqalloc.globs import glob
+from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.strategies.by_name import full_name, is_same, lacks_inner, outer_name
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 from rmqalloc.strategies.dialects import DIALECTS, dialect_of
@@ -36,6 +37,7 @@ class _Claim(NamedTuple):
     source: str
     tried: Sequence[Method]  # all that an incomplete claim may mean, likeliest first
     doubt: str | None = None
+    unfounded: str | None = None  # why it is a guess where no owners are known
 
     @property
     def is_whole(self) -> bool:
@@ -43,142 +45,63 @@ class _Claim(NamedTuple):
         return len(self.tried) == 1
 
 
-def with_strategies(
-    snapshot: Snapshot,
-    groups: Sequence[str] = ALL,
-    assume: bool = False,
-    strategy: str | None = None,
-    params: Mapping[str, Any] | None = None,
-) -> Snapshot:
-    """The same snapshot with the strategy of every group that divides its queues, and how it is known.
+@dataclass(frozen=True)
+class Decided:
+    """A snapshot with its strategies; `decided` makes it.
 
-    Parameters
+    Attributes
     ----------
     snapshot : Snapshot
-        Groups whose ``strategy_source`` is set are left as they are, but for the arguments below.
-    groups : sequence of str
-        Patterns of the groups to look at, as `fnmatch.fnmatchcase` has them.
-    assume : bool
-        Accept every strategy that is in doubt.
-    strategy : str, optional
-        The strategy of all these groups, whatever is known of them.
-    params : mapping, optional
-        Its parameters.
-
-    Examples
-    --------
-    >>> from rmqalloc.snapshot import Client, Topic, TopicBroker
-    >>> topic = Topic("T", (TopicBroker("b", 12),))
-    >>> clients = tuple(Client(f"c{i}", owned=tuple(topic.queues())[i::3]) for i in range(3))
-    >>> [known] = with_strategies(Snapshot((topic,), (Group("g", ("T",), clients),))).groups
-    >>> known.strategy, known.strategy_source, known.strategy_explains
-    ('AVG_BY_CIRCLE', 'fitted', 1.0)
+    names : set of str
+        Groups that were looked at.
+    again : callable or None
+        Decides once more, with machine rooms that are a guess; None if there are none.
     """
-    mine = [one for one in snapshot.groups if divides(one) and matches_any(one.name, groups)]
-    if strategy is not None:
-        method = Method(*full_name(strategy, dict(params or {})))
+
+    snapshot: Snapshot
+    names: Set[str]
+    again: Callable[[], Decided] | None
+
+    def accepted(self) -> Snapshot:
+        """The same with everything accepted that is in doubt."""
+        snapshot = self.snapshot if self.again is None else self.again().snapshot
+        groups = (
+            replace(one, strategy_doubt=None) if one.strategy_doubt is not None and one.name in self.names else one
+            for one in snapshot.groups
+        )
+        return replace(snapshot, groups=tuple(groups))
+
+
+@no_collection()
+def decided(
+    snapshot: Snapshot, groups: Sequence[str], stated: tuple[str, Mapping[str, Any]] | None = None, accept: bool = False
+) -> Decided:
+    """The strategies and machine rooms of groups; with ``accept`` also rooms that are a guess."""
+    is_meant = [glob(pattern) for pattern in groups]
+    mine = [one for one in snapshot.groups if divides(one) and any(each(one.name) for each in is_meant)]
+    if stated is not None:
+        method = Method(*full_name(stated[0], dict(stated[1])))
         found = [(one, _Claim(own, "given", [own])) for one in mine if (own := _of_all(one, method))]
     else:
-        claims = _Claims(Rooms.of(snapshot))
+        claims = _Claims(snapshot)
         found = [(one, claims.of(one)) for one in mine if one.strategy_source is None]
     placed = placed_groups(
         snapshot,
         [(one, claim.tried) for one, claim in found if _owners_tell_rooms(one, claim)],
-        lambda group, fit: assume or _room_doubt(group, fit) is None,
+        lambda group, fit: accept or _room_doubt(group, fit) is None,
     )
-    snapshot = placed.snapshot
     fitted = {name for name, (_, fit) in placed.groups.items() if fit.found}
     known = {one.name: one for one in mine}
-    known |= {one.name: one for one in _known(snapshot, [each for each in found if each[0].name not in fitted])}
+    known |= {one.name: one for one in _known(placed.snapshot, [each for each in found if each[0].name not in fitted])}
     for one, claim in found:
         # The rooms that are known may be all that the owners need.
         if one.name in fitted or (one.name in placed.groups and known[one.name].strategy_explains != 1):
             known[one.name] = _in_rooms(*placed.groups[one.name], claim)
-    if assume or strategy is not None:
+    if stated is not None:
         known = {name: replace(one, strategy_doubt=None) for name, one in known.items()}
-    return replace(snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups))
-
-
-def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapshot:
-    """The same snapshot with some groups in doubt for a reason of the caller's, so that nothing is computed of them."""
-    weak = set(names)
-
-    def held(group: Group) -> Group:
-        if group.name not in weak:
-            return group
-        return replace(group, strategy_doubt="; ".join(filter(None, (group.strategy_doubt, reason))))
-
-    return replace(snapshot, groups=tuple(map(held, snapshot.groups)))
-
-
-def divides(group: Group) -> bool:
-    """Whether the clients of a group, or the brokers for them, give every queue to one client."""
-    return group.message_model == "CLUSTERING" and group.server_assignment != "POP" and not group.is_shared
-
-
-def method_of_group(group: Group) -> Method:
-    """The group's strategy, RocketMQ's default where it is not known."""
-    return Method(*full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params)))
-
-
-def known_by_client(group: Group) -> bool:
-    """Whether clients of a group divide by something else than its strategy, and it is known of each by what.
-
-    Examples
-    --------
-    >>> from rmqalloc.snapshot import Client
-    >>> clients = Client("a", strategy="AVG"), Client("b", strategy="AVG_BY_CIRCLE"), Client("c", strategy="CONSISTENT_HASH")
-    >>> known = with_strategies(Snapshot(groups=(Group("g", clients=clients[:2]), Group("h", clients=clients))))
-    >>> [known_by_client(group) for group in known.groups]
-    [True, False]
-    """
-    return divides(group) and divide_otherwise(group) and all(_is_whole(group, *kind) for kind in kinds_of(group))
-
-
-def accepted(group: Group) -> Group:
-    """The group without doubt in its strategy if it is known of each client what it divides by."""
-    return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
-
-
-def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, language: str | None) -> bool:
-    """Whether it is known what a client divides by that reports a strategy and virtual nodes."""
-    given = method_of_group(group)
-    is_given = group.strategy_source == "given"
-    if name is None and not is_given:
-        return False
-    is_given_one = name is None or is_same(name, given.name)
-    method = method_of(group, Client("", language=language, strategy=name, virtual_nodes=virtual_nodes))
-    if method.problem is not None or lacks_inner(method.name) or (not is_given_one and _asks_for_more(method)):
-        return False
-    on_ring = method.virtual_nodes is not None
-    return not on_ring or "virtual_nodes" in method.params or (is_given and is_given_one)
-
-
-def _asks_for_more(method: Method) -> bool:
-    """Whether a strategy has parameters that clients do not report."""
-    return method.asks_for_rooms or method.is_config
-
-
-def doubtful(
-    snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_empty: bool = False
-) -> list[Group]:
-    """Groups whose strategy is in doubt.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `with_strategies`.
-    groups, topics : sequence of str
-        Patterns; a group counts that matches and reads a topic that does.
-    with_empty : bool
-        Also groups without clients, of which nothing is computed unless clients join.
-    """
-
-    def is_meant(group: Group) -> bool:
-        reads = tuple(topics) == ALL or any(matches_any(one, topics) for one in group.subscriptions)
-        return reads and matches_any(group.name, groups) and bool(with_empty or group.clients)
-
-    return [one for one in snapshot.groups if one.strategy_doubt is not None and is_meant(one)]
+    made = replace(placed.snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups))
+    is_open = not accept and any(fit.found and _room_doubt(*one) for one in placed.groups.values() if (fit := one[1]))
+    return Decided(made, known.keys(), partial(decided, snapshot, groups, stated, True) if is_open else None)
 
 
 # --- Stated and reported ---
@@ -187,8 +110,8 @@ def doubtful(
 class _Claims:
     """The claims on groups; on those whose clients report nothing of their strategy it is one for all that state the same."""
 
-    def __init__(self, rooms: Rooms) -> None:
-        self._rooms = rooms
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._rooms = Rooms.of(snapshot)
         self._of_silent: dict[tuple[str | None, str, bool], _Claim] = {}
 
     def of(self, group: Group) -> _Claim:
@@ -216,7 +139,9 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
         method = Method(*full_name(most, dict(group.strategy_params)))
         doubt = f"its clients do not agree: {_said(reported)}" if len(reported) > 1 else None
     else:
-        return _Claim(Method(DEFAULT_STRATEGY), "assumed", candidates(rooms, dialect_of_all(group)))
+        unfounded = f"nothing shows which strategy its clients use; {DEFAULT_STRATEGY} is RocketMQ's default"
+        tried = candidates(rooms, dialect_of_all(group))
+        return _Claim(Method(DEFAULT_STRATEGY), "assumed", tried, None, unfounded)
     doubt = doubt or _otherwise(group, method)
     method, unclear = _with_nodes(_of_all(group, method), source, group)
     if lacks_inner(method.name):
@@ -224,7 +149,7 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
     else:
         guessed = {name for one in guesses(method.name) for name in one.params}
         tried = guesses(method.name, method.dialect) if guessed and not guessed & method.params.keys() else [method]
-    return _Claim(method, source, tried, doubt or unclear)
+    return _Claim(method, source, tried, doubt or unclear, _unfounded(method, source, len(tried), group))
 
 
 def _of_all(group: Group, method: Method) -> Method:
@@ -260,6 +185,18 @@ def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str 
     return Method(method.name, {**method.params, "virtual_nodes": nodes}), None
 
 
+def _unfounded(method: Method, source: str, n_tried: int, group: Group) -> str | None:
+    """Why a claim is a guess if no owners are known, or None if it is not one."""
+    if lacks_inner(method.name):
+        return f"the strategy inside {method.name} is not known"
+    if source != "reported":
+        return None
+    n = sum(one.strategy is not None for one in group.clients)
+    if n < len(group.clients):
+        return f"only {n:,} of {counted(len(group.clients), 'client')} {'reports' if n == 1 else 'report'} a strategy"
+    return _unreported(method) if n_tried != 1 else None
+
+
 def _said(reported: Mapping[str, int]) -> str:
     return ", ".join(
         f"{counted(n, 'client')} {'reports' if n == 1 else 'report'} {name}" for name, n in sorted(reported.items())
@@ -272,20 +209,21 @@ def _said(reported: Mapping[str, int]) -> str:
 def _owners_tell_rooms(group: Group, claim: _Claim) -> bool:
     """Whether what clients own may tell machine rooms: what one owns that divides by something else says nothing of them."""
     method = claim.method
-    claimed = replace(group, strategy=method.name, strategy_params=dict(method.params))
-    return method.asks_for_rooms and not divide_otherwise(claimed)
+    if not method.asks_for_rooms:
+        return False
+    return not divide_otherwise(replace(group, strategy=method.name, strategy_params=dict(method.params)))
 
 
 def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterator[Group]:
     """Groups with their strategies, after the claims have been compared with the known owners."""
-    rooms, routes = Rooms.of(snapshot), {topic.name: topic for topic in snapshot.topics}
-    owned = {group.name: own for group, _ in found if (own := owned_queues(group, routes)).owners}
+    rooms, reader = Rooms.of(snapshot), OwnedReader(snapshot.topics)
+    owned = {group.name: own for group, _ in found if (own := reader.of(group)).owners}
     claims = {group.name: claim for group, claim in found}
     fits = dict(zip(owned, fits_of([*owned.values()], [claims[name].tried for name in owned], rooms), strict=True))
     # If no claimed strategy explains all owners, the others are tried for the message.
     left = [name for name, fit in fits.items() if not fit.explains_all and claims[name].source != "assumed"]
-    dialects = {group.name: dialect_of_all(group) for group, _ in found}
-    tried = [candidates(rooms, dialects[name]) for name in left]
+    named, tried_in = {group.name: group for group, _ in found}, lru_cache(partial(candidates, rooms))
+    tried = [tried_in(dialect_of_all(named[name])) for name in left]
     others = dict(zip(left, fits_of([owned[name] for name in left], tried, rooms), strict=True))
     for group, claim in found:
         yield _resolved(group, claim, fits.get(group.name), others.get(group.name))
@@ -293,9 +231,9 @@ def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterato
 
 def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -> Group:
     """A group with the strategy that follows from its claim and its owners."""
-    method, source, tried, doubt = claim
+    method, source, tried, doubt, unfounded = claim
     if fit is None or not fit.counts:
-        return _with(group, method, source, None, doubt or _unfounded(claim, group))
+        return _with(group, method, source, None, doubt or unfounded)
     first = fit.counts.get(tried[0], 0)
     is_named = tried[0].name == method.name and tried[0].virtual_nodes in (None, DEFAULT_VIRTUAL_NODES)
     is_default = first == fit.of and is_named
@@ -353,23 +291,6 @@ def _with(group: Group, method: Method, source: str, explains: float | None, dou
         strategy_explains=explains,
         strategy_doubt=doubt,
     )
-
-
-def _unfounded(claim: _Claim, group: Group) -> str | None:
-    """Why a claim is a guess if no owners are known, or None if it is not one."""
-    if claim.source == "assumed":
-        return f"nothing shows which strategy its clients use; {DEFAULT_STRATEGY} is RocketMQ's default"
-    if lacks_inner(claim.method.name):
-        return f"the strategy inside {claim.method.name} is not known"
-    if claim.source == "reported":
-        n = sum(one.strategy is not None for one in group.clients)
-        if n < len(group.clients):
-            return (
-                f"only {n:,} of {counted(len(group.clients), 'client')} {'reports' if n == 1 else 'report'} a strategy"
-            )
-        if not claim.is_whole:
-            return _unreported(claim.method)
-    return None
 
 
 def _unreported(method: Method) -> str:

@@ -23,7 +23,7 @@ _BY_DISTRIBUTION = {distribution.lower(): module for module, (distribution, _) i
 
 
 def is_optional(error: ImportError) -> bool:
-    """Whether an import failed for want of a package that an extra brings.
+    """Return whether an import failed for want of a package that an extra brings.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def is_optional(error: ImportError) -> bool:
 
 
 def needs(module: str) -> str:
-    """The command that brings a module.
+    """Return the command that brings a module.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def needs(module: str) -> str:
 
 
 def hint(error: ImportError) -> str:
-    """What to say of an import that failed: which package is not installed, and what brings it.
+    """Return what to say of an import that failed: which package is not installed, and what brings it.
 
     Examples
     --------
@@ -62,7 +62,8 @@ def hint(error: ImportError) -> str:
 
 
 def _module(error: ImportError) -> str:
-    """The package that an error names, by its module or, as libraries do that look for others, by its distribution."""
+    """Return the package that an error names, by its module or, as libraries do that look for others, by its
+    distribution."""
     if error.name:
         return error.name.partition(".")[0]
     words = (word.strip("'\"`,;:()").lower() for word in str(error).split())

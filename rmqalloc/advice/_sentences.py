@@ -68,7 +68,8 @@ def _way(row: Row) -> str:
 
 
 def advised_nodes(rings: Rows) -> int | None:
-    """The fewest virtual nodes that come within 5 % of the best skew, if that is better than now by more; else None."""
+    """Return the fewest virtual nodes that come within 5 % of the best skew, if that is better than now by more; else
+    None."""
     now = next((row for row in rings if row["is_now"]), None)
     if now is None:
         return None
@@ -118,7 +119,7 @@ def _rooms(rooms: Rows) -> Iterator[str]:
 
 
 def _churn(churn: Rows) -> Iterator[str]:
-    """What other strategies would save in restarts, and what they would cost when a broker is lost."""
+    """Yield what other strategies would save in restarts, and what they would cost when a broker is lost."""
     now = next((row for row in churn if row["is_now"]), None)
     if now is None or now["restart_per_queue"] is None:
         return
@@ -139,7 +140,7 @@ def _churn(churn: Rows) -> Iterator[str]:
 
 
 def _is_better(row: Row, now: Row) -> bool:
-    """Whether a strategy moves much less and is as even, or is evener and does not move more."""
+    """Return whether a strategy moves much less and is as even, or is evener and does not move more."""
     if "/" not in row["strategy"]:  # those of RocketMQ are weighed for comparison
         return False
     spread, spread_now = (one["max_load"] - one["min_load"] for one in (row, now))

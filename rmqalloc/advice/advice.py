@@ -160,7 +160,7 @@ class Advice(TableResult):
     warnings: tuple[str, ...]
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """A paragraph on each of the first 20 groups or ``top``, most idle clients first, and a line on all."""
+        """Yield a paragraph on each of the first 20 groups or ``top``, most idle clients first, and a line on all."""
         texts = self.groups["advice"].take(order_of(self.groups, "-idle,-skew")).to_pylist()
         for text in first_of(texts, checked_top(top) or _SHOWN, "group", " (--top)"):
             yield from (printable(text), "")

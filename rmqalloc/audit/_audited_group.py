@@ -100,7 +100,7 @@ class AuditedGroup(GroupViews):
         return found
 
     def why_unknown(self, kind: str) -> str | None:
-        """Why a fact of the group is not known whole, None if it is; see `rmqalloc.snapshot.unknown.KINDS`."""
+        """Return why a fact of the group is not known whole, None if it is; see `rmqalloc.snapshot.unknown.KINDS`."""
         return self.unknown.why(kind, self.group.name)
 
     @lazy_property
@@ -119,7 +119,8 @@ class AuditedGroup(GroupViews):
         return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1000
 
     def is_new(self, slot: int) -> bool:
-        """Whether a client may still be on its way to the queues that it should own: it is new, or nobody knows how old it is.
+        """Return whether a client may still be on its way to the queues that it should own: it is new, or nobody knows
+        how old it is.
 
         What somebody wrote down is taken as settled: it cannot be looked at again, and who states owners means them.
         """
@@ -144,7 +145,7 @@ class AuditedGroup(GroupViews):
         return frozenset(one.broker_name for one in self.snapshot.brokers if one.role == "SLAVE")
 
     def has_route(self, topic: str) -> bool:
-        """Whether the route of a topic is known whole."""
+        """Return whether the route of a topic is known whole."""
         return topic in self.routes and self.unknown.why("routes", topic) is None
 
     @lazy_property
@@ -162,12 +163,12 @@ class AuditedGroup(GroupViews):
         return {}
 
     def names_all(self, client_ids: Ids) -> bool:
-        """Whether a client list has exactly the ids of all clients; computed once per list."""
+        """Return whether a client list has exactly the ids of all clients; computed once per list."""
         known = self._lists_of_all
         if id(client_ids) not in known:
             known[id(client_ids)] = set(client_ids) == set(self.client_ids)
         return known[id(client_ids)]
 
     def ids(self, slots: Iterable[int]) -> Ids:
-        """Client ids of slots, once each, in Java's order."""
+        """Return the client ids of slots, once each, in Java's order."""
         return tuple(sort_client_ids({self.clients[slot].client_id for slot in slots}))

@@ -20,7 +20,7 @@ _LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 
 
 def signs_of(snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()) -> list[Sign]:
-    """The signs of some groups."""
+    """Return the signs of some groups."""
     reading = _Reading(snapshot)
     signs = [reading.of_group(one) | (Sign.PLAN if one.name in planned else NONE) for one in groups]
     plain = [at for at, found in enumerate(signs) if not found & OF_OWNERS]
@@ -42,7 +42,7 @@ class _Reading:
         self._methods: dict[tuple[object, ...], Method] = {}
 
     def of_group(self, group: Group) -> Sign:
-        """The signs of a group, but for those of who owns what."""
+        """Return the signs of a group, but for those of who owns what."""
         found = self._of_all
         subscribed = {one.subscriptions for one in group.clients} - {None, group.subscriptions}
         topics = sorted({*group.subscriptions, *(topic for one in subscribed for topic in one or ())})
@@ -71,7 +71,7 @@ class _Reading:
         return found
 
     def _of_clients(self, group: Group, reads_more: bool) -> Sign:
-        """The signs of clients that divide the queues."""
+        """Return the signs of clients that divide the queues."""
         found, method = NONE, self._method(group)
         is_odd = reads_more or differ(group) or group.server_assignment is not None or not all(group.client_ids)
         if is_odd or not _is_plain(method):
@@ -88,14 +88,14 @@ class _Reading:
         return found
 
     def _method(self, group: Group) -> Method:
-        """What a client of a group divides by that reports nothing else; of most groups the same."""
+        """Return what a client of a group divides by that reports nothing else; of most groups the same."""
         key = group.strategy, repr(group.strategy_params), is_served(group)
         if key not in self._methods:
             self._methods[key] = method_of(group, Client(""))
         return self._methods[key]
 
     def _has_rooms(self, group: Group) -> bool:
-        """Whether the room of every client and of every broker of the topics is known."""
+        """Return whether the room of every client and of every broker of the topics is known."""
         routes = (self._routes[name] for name in group.subscriptions if name in self._routes)
         rooms = [broker.machine_room for route in routes for broker in route.brokers]
         return all([*rooms, *(one.machine_room for one in group.clients)])
@@ -124,11 +124,11 @@ class _Reading:
 
 
 def _is_whole(broker: TopicBroker) -> bool:
-    """Whether all queues of a topic on a broker are read and written."""
+    """Return whether all queues of a topic on a broker are read and written."""
     return broker.is_readable and broker.n_written_queues == broker.read_queue_nums
 
 
 def _is_plain(method: Method) -> bool:
-    """Whether a strategy gives every queue one owner by what rows of units hold of it."""
+    """Return whether a strategy gives every queue one owner by what rows of units hold of it."""
     simple = all(isinstance(one, bool | int | float | str) for one in method.params.values())
     return simple and method.problem is None and not method.is_config

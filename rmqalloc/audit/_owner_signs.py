@@ -29,7 +29,7 @@ _Mask = NDArray[np.bool_]
 
 
 def owner_signs(groups: Sequence[Group], topics: Sequence[Topic]) -> list[Sign]:
-    """Whether a queue of each group has no owner, a client no queue, and reports another owner."""
+    """Return whether a queue of each group has no owner, a client no queue, and reports another owner."""
     if not groups:
         return []
     # A strategy in doubt is computed all the same: that it is in doubt is a finding of its own.
@@ -60,7 +60,7 @@ class _Units(NamedTuple):
     is_mixed: _Mask
 
     def groups_of(self, rows: NDArray[np.bool_] | _Places) -> list[int]:
-        """The groups of some rows."""
+        """Return the groups of some rows."""
         found: list[int] = distinct(self.group_of[rows]).tolist()
         return found
 
@@ -85,7 +85,7 @@ def _signs(units: _Units, state: State, numbers: Numbers) -> list[Sign]:
 
 
 def _idle(units: _Units, state: State, numbers: Numbers) -> list[int]:
-    """Groups of which a client owns nothing, retry topics aside."""
+    """Return groups of which a client owns nothing, retry topics aside."""
     found = state.client_rows
     counts = ~units.is_retry[found.rows]
     stride = max(len(numbers.clients), 1)
@@ -98,7 +98,8 @@ def _idle(units: _Units, state: State, numbers: Numbers) -> list[int]:
 
 
 def _elsewhere(units: _Units, state: State, numbers: Numbers) -> _Places:
-    """Rows of which clients report other owners than are computed; none where nobody reports any queue of a retry topic."""
+    """Return rows of which clients report other owners than are computed; none where nobody reports any queue of a
+    retry topic."""
     reported = _reported(units, numbers)
     if reported is None:
         return np.zeros(0, np.int64)
@@ -118,7 +119,8 @@ def _elsewhere(units: _Units, state: State, numbers: Numbers) -> _Places:
 
 
 def _reported(units: _Units, numbers: Numbers) -> tuple[_Places, _Places, _Places] | None:
-    """Queues and the clients that report them, as numbers, and rows with queues of other kinds; None if nobody reports."""
+    """Return queues and the clients that report them, as numbers, and rows with queues of other kinds; None if nobody
+    reports."""
     broker = {name: i for i, name in enumerate(numbers.brokers)}
     rows_of: dict[int, dict[str, int]] = {}
     for row, (at, topic) in enumerate(zip(units.group_of.tolist(), units.topics, strict=True)):
@@ -144,5 +146,5 @@ def _reported(units: _Units, numbers: Numbers) -> tuple[_Places, _Places, _Place
 
 
 def _reports(group: Group) -> bool:
-    """Whether the clients report what they own: all do, or none does."""
+    """Return whether the clients report what they own: all do, or none does."""
     return group.clients[0].owned is not None

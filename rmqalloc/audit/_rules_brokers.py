@@ -15,7 +15,7 @@ _BRING_BACK = "Start the master again, or let a slave become master"
 
 
 def no_master(audited: AuditedGroup) -> Iterator[Fault]:
-    """Brokers without a master that the group reads from."""
+    """Yield brokers without a master that the group reads from."""
     for broker, queues in _without_master(audited):
         stands_in = ""
         if broker.role == "ACTING_MASTER":
@@ -32,7 +32,7 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def silent_broker(audited: AuditedGroup) -> Iterator[Fault]:
-    """Brokers that do not answer, once each; what is read there is not known."""
+    """Yield brokers that do not answer, once each; what is read there is not known."""
     for broker in audited.snapshot.brokers:
         if broker.is_silent:
             yield Fault(
@@ -44,7 +44,7 @@ def silent_broker(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues of an ordered group that nobody can lock."""
+    """Yield queues of an ordered group that nobody can lock."""
     for broker, queues in _without_master(audited):
         if broker.broker_name in audited.brokers_without_locks:
             yield Fault(
@@ -58,7 +58,7 @@ def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def lag_from_slave(audited: AuditedGroup) -> Iterator[Fault]:
-    """Lags read from a slave, which may lack the latest offsets of its master."""
+    """Yield lags read from a slave, which may lack the latest offsets of its master."""
     slaves = {one.broker_name: one for one in audited.snapshot.brokers if one.role != "MASTER"}
     queues = tuple(sort_queues(lag.queue for lag in audited.group.lags if lag.queue.broker_name in slaves))
     if queues:
@@ -72,7 +72,7 @@ def lag_from_slave(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _without_master(audited: AuditedGroup) -> Iterator[tuple[Broker, tuple[MessageQueue, ...]]]:
-    """Brokers without a master, each with the queues that the group may read there."""
+    """Yield brokers without a master, each with the queues that the group may read there."""
     without = [broker for broker in audited.snapshot.brokers if broker.role != "MASTER"]
     found: dict[str, list[MessageQueue]] = {broker.broker_name: [] for broker in without}
     for route in (audited.routes[topic] for topic in audited.topics if audited.has_route(topic)) if without else ():
@@ -85,5 +85,5 @@ def _without_master(audited: AuditedGroup) -> Iterator[tuple[Broker, tuple[Messa
 
 
 def _queues(queues: tuple[MessageQueue, ...]) -> str:
-    """How many queues, and of which topics."""
+    """Return how many queues, and of which topics."""
     return f"{counted(len(queues), 'queue')} of {named(sorted({queue.topic for queue in queues}))}"

@@ -14,7 +14,7 @@ from rmqalloc.text import counted, named
 
 
 def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues in the CONFIG lists of several clients."""
+    """Yield queues in the CONFIG lists of several clients."""
     for unit in audited.units:
         if unit.is_config and unit.double_owned:
             slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
@@ -28,7 +28,7 @@ def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def config_hole(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues in no client's CONFIG list."""
+    """Yield queues in no client's CONFIG list."""
     for unit in audited.units:
         if unit.is_config and unit.unowned:
             yield Fault(
@@ -65,7 +65,7 @@ def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _is_decided(audited: AuditedGroup, topic: str) -> bool:
-    """Whether it is known which queues a topic has, and whether the group reads it."""
+    """Return whether it is known which queues a topic has, and whether the group reads it."""
     if topic in audited.topics:
         return audited.has_route(topic) or not (
             audited.unknown.why("routes", topic) or audited.unknown.why_more("routes")
@@ -74,7 +74,7 @@ def _is_decided(audited: AuditedGroup, topic: str) -> bool:
 
 
 def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
-    """Groups whose brokers assign the queues, but do not know the strategy."""
+    """Yield groups whose brokers assign the queues, but do not know the strategy."""
     wrong = sorted({method.name for method in audited.methods if not class_of(method.name).is_server_side})
     if audited.is_served and wrong:
         yield Fault(
@@ -87,7 +87,7 @@ def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
-    """Groups whose clients share queues, so that no queue has an owner."""
+    """Yield groups whose clients share queues, so that no queue has an owner."""
     if not audited.group.is_shared or audited.group.message_model != "CLUSTERING" or not audited.clients:
         return
     if audited.group.lite_topic is not None:  # a rule of its own says it
@@ -109,7 +109,7 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def lite_topics(audited: AuditedGroup) -> Iterator[Fault]:
-    """Groups for lite topics, whose clients subscribe to lite topics one by one."""
+    """Yield groups for lite topics, whose clients subscribe to lite topics one by one."""
     if (topic := audited.group.lite_topic) is not None:
         yield Fault(
             f"The group reads lite topics of {topic} (RocketMQ 5.5, attribute lite.bind.topic): every client subscribes to "
@@ -120,7 +120,7 @@ def lite_topics(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def expected_not_known(audited: AuditedGroup) -> Iterator[Fault]:
-    """Topics whose expected owners cannot be computed from the snapshot."""
+    """Yield topics whose expected owners cannot be computed from the snapshot."""
     reasons: dict[str, list[str]] = {}
     for unit in audited.units:
         # What the snapshot does not know is said once, of the whole audit.
@@ -135,7 +135,7 @@ def expected_not_known(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def strategy_assumed(audited: AuditedGroup) -> Iterator[Fault]:
-    """Groups whose strategy is neither stated nor reported, and does not follow from what they own."""
+    """Yield groups whose strategy is neither stated nor reported, and does not follow from what they own."""
     doubt = audited.group.strategy_doubt
     if doubt is not None and audited.group.strategy_source == "assumed" and audited.clients:
         yield Fault(

@@ -22,7 +22,7 @@ Taken = tuple[str, frozenset[str] | str] | None
 
 
 def mixed_filters(audited: AuditedGroup) -> Iterator[Fault]:
-    """Topics of which clients take different messages, or brokers other messages than the clients."""
+    """Yield topics of which clients take different messages, or brokers other messages than the clients."""
     for topic in audited.topics:
         if topic.startswith(RETRY_PREFIX):
             continue
@@ -46,7 +46,7 @@ def _taken(one: Filter) -> Taken:
 
 
 def _skipped(audited: AuditedGroup, topic: str, known: dict[int, Filter]) -> Fault:
-    """The fault of clients that take different messages, and who of them does not take what others do."""
+    """Return the fault of clients that take different messages, and who of them does not take what others do."""
     taken = {slot: _taken(one) for slot, one in known.items()}
     is_of_tags = all(one is None or one[0] == TAG for one in taken.values())
     has_all = None in taken.values()
@@ -66,7 +66,7 @@ def _skipped(audited: AuditedGroup, topic: str, known: dict[int, Filter]) -> Fau
 
 
 def _listed_otherwise(audited: AuditedGroup, topic: str, known: dict[int, Filter], listed: tuple[Filter, ...]) -> Fault:
-    """The fault of brokers that leave out other messages than any client that is known."""
+    """Return the fault of brokers that leave out other messages than any client that is known."""
     theirs = f"while {_shown(known)}" if known else "and do not agree"
     return Fault(
         f"Brokers take {named([_words(one) for one in listed])} of {topic} for the group, {theirs}: a client that did not say "
@@ -81,7 +81,7 @@ def _listed_otherwise(audited: AuditedGroup, topic: str, known: dict[int, Filter
 
 
 def _shown(known: dict[int, Filter]) -> str:
-    """How many clients take what."""
+    """Return how many clients take what."""
     counts: dict[Taken, int] = {}
     words: dict[Taken, str] = {}
     for one in known.values():

@@ -13,7 +13,7 @@ from rmqalloc.views.unit_views import UnitViews
 
 
 def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients that own nothing, retry topics aside."""
+    """Yield clients that own nothing, retry topics aside."""
     units = [unit for unit in audited.units if not unit.is_retry]
     if not units or any(unit.problem is not None for unit in units):
         return
@@ -32,7 +32,7 @@ def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _or(units: Sequence[UnitViews], largest: UnitViews) -> str:
-    """What would give every client a queue, as the end of the sentence "Stop these clients"."""
+    """Return what would give every client a queue, as the end of the sentence "Stop these clients"."""
     method = _common_method(units)
     if method is None:
         return (
@@ -50,7 +50,7 @@ def _or(units: Sequence[UnitViews], largest: UnitViews) -> str:
 
 
 def _left_out(method: Method, units: Sequence[UnitViews], n: int) -> str:
-    """Why a strategy other than AVG leaves clients out."""
+    """Return why a strategy other than AVG leaves clients out."""
     if method.virtual_nodes is None or method.asks_for_rooms:
         return f"; {method.name} divides the queues of a machine room among the clients of that room"
     if n == 1:
@@ -63,13 +63,13 @@ def _left_out(method: Method, units: Sequence[UnitViews], n: int) -> str:
 
 
 def _common_method(units: Sequence[UnitViews]) -> Method | None:
-    """The strategy of all clients, None unless all use the same one on the same queues and clients."""
+    """Return the strategy of all clients, None unless all use the same one on the same queues and clients."""
     methods = {view.method for unit in units for view in unit.views}
     return methods.pop() if len(methods) == 1 and all(map(_is_common, units)) else None
 
 
 def _is_common(unit: UnitViews) -> bool:
-    """Whether all clients have the same view, and it has all queues and all clients."""
+    """Return whether all clients have the same view, and it has all queues and all clients."""
     if not unit.views:  # nobody subscribes
         return False
     (view, *others), n = unit.views, len(unit.client_ids)

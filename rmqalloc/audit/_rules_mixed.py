@@ -19,7 +19,7 @@ from rmqalloc.views.unit_views import Queues, UnitViews
 
 
 def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients that divide by different strategies."""
+    """Yield clients that divide by different strategies."""
     names = [method.name for method in audited.methods]
     if audited.is_clustering and len(set(names)) > 1:
         units = [unit for unit in audited.units if len({view.method.name for view in unit.views}) > 1]
@@ -34,7 +34,7 @@ def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def mixed_virtual_nodes(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients on rings of different sizes."""
+    """Yield clients on rings of different sizes."""
     nodes = [
         None if method.virtual_nodes is None else f"{method.virtual_nodes} virtual nodes" for method in audited.methods
     ]
@@ -51,7 +51,7 @@ def mixed_virtual_nodes(audited: AuditedGroup) -> Iterator[Fault]:
 def _mixed(
     audited: AuditedGroup, units: Sequence[UnitViews], kinds: Sequence[str | None], what: str, advice: str
 ) -> Fault:
-    """The fault of clients that differ in something, with the queues that are unowned or double-owned."""
+    """Return the fault of clients that differ in something, with the queues that are unowned or double-owned."""
     makes, queues, is_harm = _outcome(units)
     return Fault(
         f"{what} ({_counts(kinds)}); {makes}.",
@@ -63,7 +63,8 @@ def _mixed(
 
 
 def _outcome(units: Sequence[UnitViews]) -> tuple[str, tuple[MessageQueue, ...], bool]:
-    """What different views make of queues, those that are unowned or double-owned, and whether there may be such."""
+    """Return what different views make of queues, those that are unowned or double-owned, and whether there may be
+    such."""
     # What an incomplete snapshot leaves open is no fault of the clients.
     sure = [unit for unit in units if not unit.unsure]
     unowned = [queue for unit in sure for queue in unit.unowned]
@@ -77,13 +78,14 @@ def _outcome(units: Sequence[UnitViews]) -> tuple[str, tuple[MessageQueue, ...],
 
 
 def _counts(kinds: Sequence[str | None]) -> str:
-    """How many clients there are of each kind."""
+    """Return how many clients there are of each kind."""
     counts = Counter(kind for kind in kinds if kind)
     return ", ".join(f"{one}: {counted(counts[one], 'client')}" for one in sorted(counts))
 
 
 def _minority(audited: AuditedGroup, kinds: Sequence[Hashable]) -> tuple[str, ...]:
-    """Clients that are not of the most frequent kind; ties go to the group's strategy, then to the first by name."""
+    """Return clients that are not of the most frequent kind; ties go to the group's strategy, then to the first by
+    name."""
     counts: dict[Any, int] = {}
     for kind in kinds:
         if kind is not None:
@@ -93,13 +95,13 @@ def _minority(audited: AuditedGroup, kinds: Sequence[Hashable]) -> tuple[str, ..
 
 
 def mixed_subscriptions(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients of a group that subscribe to different topics, or take different messages of one."""
+    """Yield clients of a group that subscribe to different topics, or take different messages of one."""
     yield from _mixed_topics(audited)
     yield from mixed_filters(audited)
 
 
 def _mixed_topics(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients of a group that subscribe to different topics."""
+    """Yield clients of a group that subscribe to different topics."""
     reported = [None if client.subscriptions is None else _own(client.subscriptions) for client in audited.clients]
     known = {topics for topics in reported if topics is not None}
     if len(known) < 2:
@@ -129,7 +131,7 @@ def _own(topics: Sequence[str]) -> frozenset[str]:
 
 
 def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
-    """SDKs of different languages in one group."""
+    """Yield SDKs of different languages in one group."""
     languages = [client.language for client in audited.clients]
     known = {one for one in languages if one is not None}
     if len(known) < 2 or not audited.is_clustering or audited.is_served:
@@ -151,7 +153,7 @@ def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _dialects(strategy: str, languages: set[str]) -> list[str]:
-    """What the SDKs compute otherwise than Java's under the name of a strategy."""
+    """Return what the SDKs compute otherwise than Java's under the name of a strategy."""
     found, outer = [], outer_name(strategy)
     for dialect in DIALECTS.values():
         mine = sorted(languages.intersection(dialect.languages))
@@ -164,7 +166,7 @@ def _dialects(strategy: str, languages: set[str]) -> list[str]:
 
 
 def mixed_versions(audited: AuditedGroup) -> Iterator[Fault]:
-    """Releases of different major numbers among the clients of one language.
+    """Yield releases of different major numbers among the clients of one language.
 
     Clients report the number of a Java release (``MQVersion``). SDKs of other languages report a fixed number (every release
     of Go's reports 4.5.2), so numbers of different languages cannot be compared.
@@ -195,7 +197,7 @@ def _major(version: str | None) -> str | None:
 
 
 def _releases(audited: AuditedGroup, of_java: bool) -> tuple[str, str, str]:
-    """What the releases differ in, how severe that is, and what to do."""
+    """Return what the releases differ in, how severe that is, and what to do."""
     if not of_java:
         return "what these releases of the SDK differ in is not known here", "note", "Finish the upgrade."
     if audited.is_served:
@@ -206,7 +208,7 @@ def _releases(audited: AuditedGroup, of_java: bool) -> tuple[str, str, str]:
 
 
 def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients whose route of a topic is not the name server's."""
+    """Yield clients whose route of a topic is not the name server's."""
     if audited.is_served:
         return
     for unit in audited.units:
@@ -227,7 +229,7 @@ def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
-    """Brokers that list different clients, each client asking one of them at random."""
+    """Yield brokers that list different clients, each client asking one of them at random."""
     for unit in audited.units:
         listed = {view.client_ids for view in unit.views}
         if len(listed) < 2:
@@ -248,7 +250,7 @@ def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _makes(unit: UnitViews, unowned: Queues, double: Queues, when: str = "") -> str:
-    """How many queues of a unit different views leave unowned and double-owned."""
+    """Return how many queues of a unit different views leave unowned and double-owned."""
     if unit.problem is not None:
         return f"what that makes is not known ({unit.problem})"
     return when + exposed(len(unowned), len(double))

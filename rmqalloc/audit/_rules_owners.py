@@ -12,7 +12,7 @@ from rmqalloc.views.unit_views import UnitViews
 
 
 def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues that no client takes, whichever broker it asks."""
+    """Yield queues that no client takes, whichever broker it asks."""
     for unit in audited.units:
         if unit.unowned and not unit.is_config:
             yield Fault(
@@ -24,7 +24,7 @@ def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues that several clients take at once."""
+    """Yield queues that several clients take at once."""
     for unit in audited.units:
         if unit.double_owned and not unit.is_config:
             slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
@@ -43,7 +43,7 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def why(audited: AuditedGroup, unit: UnitViews) -> str:
-    """What is unusual about the clients of a unit."""
+    """Return what is unusual about the clients of a unit."""
     causes = []
     if audited.repeated_ids:
         causes.append(
@@ -63,7 +63,7 @@ def why(audited: AuditedGroup, unit: UnitViews) -> str:
 
 
 def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
-    """Client ids that are listed more than once."""
+    """Yield the client ids that are listed more than once."""
     repeated = audited.repeated_ids
     if not repeated or not audited.is_clustering:
         return
@@ -81,7 +81,7 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Fault]:
-    """Names exactly as long as mqadmin prints at most; one finding each, about no group in particular."""
+    """Yield names exactly as long as mqadmin prints at most; one finding each, about no group in particular."""
     for topic in audited.topics:
         if len(topic) == MAX_TOPIC:
             yield _cut(topic, f"topic name {topic}", MAX_TOPIC)

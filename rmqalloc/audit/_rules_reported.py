@@ -20,7 +20,8 @@ _LOCKS = (
 
 
 def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues that no client reports as its own; only if all clients answered. Those that none takes are of another rule."""
+    """Yield queues that no client reports as its own; only if all clients answered. Those that none takes are of
+    another rule."""
     for unit in audited.units if audited.is_reported else ():
         if audited.unknown.why("routes", unit.topic):
             continue
@@ -40,7 +41,7 @@ def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _everybody(n_clients: int) -> str:
-    """That all of so many clients answered."""
+    """Return that all of so many clients answered."""
     return (
         "its only client reported what it owns"
         if n_clients == 1
@@ -49,14 +50,14 @@ def _everybody(n_clients: int) -> str:
 
 
 def _of_new_clients(audited: AuditedGroup, unit: UnitViews, queues: Iterable[MessageQueue]) -> dict[MessageQueue, None]:
-    """Those of some queues that should be owned by a client that may be too new to own them."""
+    """Return those of some queues that should be owned by a client that may be too new to own them."""
     due = unit.perhaps if unit.problem is None else {}
     everybody = range(len(audited.clients))
     return {queue: None for queue in queues if any(map(audited.is_new, due.get(queue) or everybody))}
 
 
 def _advice(audited: AuditedGroup, severity: str) -> str:
-    """What to do about queues that nobody owns: wait, where that may be all."""
+    """Return what to do about queues that nobody owns: wait, where that may be all."""
     rest = "if they are still there, their messages are not consumed: "
     if audited.group.is_ordered and audited.is_clustering:
         return f"{_LOCKS}; {rest}see which client holds their locks."
@@ -64,7 +65,7 @@ def _advice(audited: AuditedGroup, severity: str) -> str:
 
 
 def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues that several clients report as their own."""
+    """Yield queues that several clients report as their own."""
     for unit in audited.units if audited.reported.any_answer else ():
         double = audited.reported.double_owned(unit)
         if double:
@@ -79,7 +80,7 @@ def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def silent_client(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients that were asked what they own and did not answer."""
+    """Yield clients that were asked what they own and did not answer."""
     if silent := audited.unknown.silent_clients(audited.group.name):
         yield Fault(
             f"{counted(len(silent), 'client')} did not answer when asked what {'it owns' if len(silent) == 1 else 'they own'}, "
@@ -91,7 +92,7 @@ def silent_client(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients that did not report what they own, while others of their group did."""
+    """Yield clients that did not report what they own, while others of their group did."""
     reported = audited.reported
     if audited.is_clustering and reported.any_answer and reported.silent:
         open_ones = [queue for unit in audited.units for queue in reported.unowned(unit)]
@@ -105,7 +106,8 @@ def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues whose reported owner is not the one computed, and the strategy that explains the reported owners best."""
+    """Yield queues whose reported owner is not the one computed, and the strategy that explains the reported owners
+    best."""
     elsewhere = audited.elsewhere
     if elsewhere:
         queues = tuple(sort_queues(elsewhere))
@@ -123,13 +125,13 @@ def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _rule(audited: AuditedGroup) -> str:
-    """The strategy that the clients should use."""
+    """Return the strategy that the clients should use."""
     methods = {str(method) for method in audited.methods}
     return methods.pop() if len(methods) == 1 else "what each client uses"
 
 
 def _best_fit(audited: AuditedGroup) -> str:
-    """The strategy that explains the owners best, as the end of a sentence."""
+    """Return the strategy that explains the owners best, as the end of a sentence."""
     assert audited.fit is not None
     method, explained, of = audited.fit.best[0], audited.fit.explained, audited.fit.of
     if audited.fit.explains_all:

@@ -12,7 +12,8 @@ from rmqalloc.views.unit_views import Ids, Queues
 
 
 def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients and brokers without a machine room, if any other has one; a snapshot without rooms says nothing about them."""
+    """Yield clients and brokers without a machine room, if any other has one; a snapshot without rooms says nothing
+    about them."""
     nearby = [method for method in audited.methods if method.asks_for_rooms and method.problem is None]
     if not nearby or audited.is_served or audited.why_unknown("clients"):
         return
@@ -53,5 +54,5 @@ def _rooms_of(route: Topic) -> dict[str, str]:
 
 
 def _by_name(given: object) -> dict[str, str]:
-    """Rooms by name among the parameters of the strategy."""
+    """Return rooms by name among the parameters of the strategy."""
     return {str(name): str(room) for name, room in given.items() if room} if isinstance(given, Mapping) else {}

@@ -13,7 +13,7 @@ from rmqalloc.views.unit_views import UnitViews
 
 
 def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues that consumers read and no producer writes to."""
+    """Yield queues that consumers read and no producer writes to."""
     for unit in audited.units:
         dry = _unwritten(audited, unit)
         if dry:
@@ -29,7 +29,7 @@ def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
-    """Clients whose queues all get no new messages."""
+    """Yield clients whose queues all get no new messages."""
     units = [unit for unit in audited.units if not unit.is_retry]
     dry = set[MessageQueue]().union(*(_unwritten(audited, unit) for unit in units))
     if not dry:
@@ -54,7 +54,7 @@ def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _instead(audited: AuditedGroup, n_left: int) -> str:
-    """What would give clients of dry queues something to do, given the number of other queues."""
+    """Return what would give clients of dry queues something to do, given the number of other queues."""
     if any(method.is_config for method in audited.methods):
         return "Put queues that are written into the lists of these clients; CONFIG divides nothing."
     if not n_left:
@@ -68,7 +68,8 @@ def _instead(audited: AuditedGroup, n_left: int) -> str:
 
 
 def _unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
-    """Queues of a unit that nobody writes to; those of a broker without a master are written again when it is back."""
+    """Return queues of a unit that nobody writes to; those of a broker without a master are written again when it is
+    back."""
     route = audited.routes[unit.topic]
     return {
         MessageQueue(unit.topic, broker.broker_name, broker.read_queue_nums - 1 - i)
@@ -79,7 +80,7 @@ def _unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
 
 
 def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
-    """Subscribed topics that no broker lets consumers read."""
+    """Yield subscribed topics that no broker lets consumers read."""
     for name in audited.topics:
         route = audited.routes.get(name)
         if name.startswith((RETRY_PREFIX, LMQ_PREFIX)) or (route is not None and _is_readable(route)):

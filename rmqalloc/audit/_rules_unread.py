@@ -17,7 +17,7 @@ from rmqalloc.views.unit_views import Queues
 
 
 def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
-    """Topics that no client of the group consumes; a note if it is not known whether messages wait."""
+    """Yield topics that no client of the group consumes; a note if it is not known whether messages wait."""
     if audited.why_unknown("clients"):
         return
     for name in audited.with_retry:
@@ -47,7 +47,7 @@ def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues above the read queues of a broker that consumers read."""
+    """Yield queues above the read queues of a broker that consumers read."""
     for route in _routes(audited):
         wide = [one for one in route.brokers if one.is_readable and _n_written(one) > one.read_queue_nums]
         if wide:
@@ -68,7 +68,7 @@ def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
-    """Brokers to which producers write and from which consumers may not read."""
+    """Yield brokers to which producers write and from which consumers may not read."""
     for route in _routes(audited):
         closed = [
             one for one in route.brokers if not one.is_readable and one.perm & PERM_WRITE and one.write_queue_nums != 0
@@ -86,7 +86,7 @@ def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
-    """Messages in queues that the route does not show to consumers."""
+    """Yield messages in queues that the route does not show to consumers."""
     if audited.group.message_model != "CLUSTERING":
         return
     # Queues of these rules are left to them.
@@ -108,7 +108,7 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def consumption_disabled(audited: AuditedGroup) -> Iterator[Fault]:
-    """Brokers that do not let the group consume; of a group without clients nothing is to be let."""
+    """Yield brokers that do not let the group consume; of a group without clients nothing is to be let."""
     brokers = audited.group.paused_brokers if audited.clients else ()
     for route in _routes(audited) if brokers else ():
         queues = tuple(sort_queues(queue for queue in route.queues() if queue.broker_name in brokers))
@@ -123,7 +123,7 @@ def consumption_disabled(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues that clients report as their own and the route does not have."""
+    """Yield queues that clients report as their own and the route does not have."""
     holders: dict[str, dict[MessageQueue, set[str]]] = {}
     readable: dict[str, dict[str, int]] = {}
     for client in audited.clients:
@@ -155,12 +155,12 @@ def _routes(audited: AuditedGroup) -> Iterator[Topic]:
 
 
 def _n_written(broker: TopicBroker) -> int:
-    """Number of queues that producers write to, 0 if that is not known."""
+    """Return the number of queues that producers write to, 0 if that is not known."""
     return (broker.write_queue_nums or 0) if broker.perm & PERM_WRITE else 0
 
 
 def _queues(route: Topic, ids: dict[str, tuple[int, int]]) -> Queues:
-    """Queues of a topic, given the range of ids on each broker."""
+    """Return queues of a topic, given the range of ids on each broker."""
     check_queue_count(route.name, sum(stop - start for start, stop in ids.values()))
     made = (MessageQueue(route.name, name, i) for name, (start, stop) in ids.items() for i in range(start, stop))
     return tuple(sort_queues(made))

@@ -83,7 +83,7 @@ class SignedGroups:
         )
 
     def _units_of(self, one: SignedGroup) -> list[UnitViews]:
-        """The units of an ordinary group are laid out together with those of all others of the same signs."""
+        """Return the units of an ordinary group are laid out together with those of all others of the same signs."""
         if one.group.name not in self._units:
             self._lay_out([each for each in self.all if each.signs == one.signs])
         return self._units[one.group.name]

@@ -54,7 +54,7 @@ class WrittenTopic:
         return frozenset(self.visible).union(*self.hidden.values())
 
     def hiding(self, queue: MessageQueue) -> str | None:
-        """Why consumers do not see a queue, written or not; None if they do."""
+        """Return why consumers do not see a queue, written or not; None if they do."""
         if is_in(self._readable, queue):
             return None
         if queue.broker_name in self._readable:
@@ -75,7 +75,7 @@ def _n_seen(broker: TopicBroker) -> int:
 
 
 def readable_counts(route: Topic) -> dict[str, int]:
-    """Number of queues of a topic that consumers see, by broker."""
+    """Return the number of queues of a topic that consumers see, by broker."""
     found: dict[str, int] = {}
     for one in route.brokers:
         if one.is_readable:
@@ -84,6 +84,7 @@ def readable_counts(route: Topic) -> dict[str, int]:
 
 
 def is_in(readable: Mapping[str, int], queue: MessageQueue) -> bool:
-    """Whether consumers see a queue, given the number of queues by broker; a client that pops may have any of a broker."""
+    """Return whether consumers see a queue, given the number of queues by broker; a client that pops may have any of a
+    broker."""
     n = readable.get(queue.broker_name, 0)
     return n > 0 if queue.queue_id == WHOLE_BROKER else 0 <= queue.queue_id < n

@@ -101,7 +101,7 @@ class Rule:
     signs: Sign = NONE
 
     def findings(self, name: str, signed: SignedGroup) -> Iterator[Finding]:
-        """The findings of the rule, whose id this is, for one group."""
+        """Yield the findings of the rule, whose id this is, for one group."""
         if not signed.signs & (self.signs | OF_OWNERS):
             return
         for one in self.find(signed.audited):
@@ -110,12 +110,12 @@ class Rule:
 
 
 def some_of(n: int, unit: UnitViews) -> str:
-    """How many of the queues of a unit, such as ``2 of 8 queues of T``."""
+    """Return how many of the queues of a unit, such as ``2 of 8 queues of T``."""
     return f"{n:,} of {counted(len(unit.queues), 'queue')} of {unit.topic}"
 
 
 def exposed(n_unowned: int, n_double: int) -> str:
-    """How many queues a fault leaves unowned and double-owned.
+    """Return how many queues a fault leaves unowned and double-owned.
 
     Examples
     --------
@@ -126,12 +126,12 @@ def exposed(n_unowned: int, n_double: int) -> str:
 
 
 def backlog(audited: AuditedGroup, queues: Iterable[MessageQueue]) -> str:
-    """How many messages wait in some queues, as the end of a sentence; empty if that is not known."""
+    """Return how many messages wait in some queues, as the end of a sentence; empty if that is not known."""
     n = audited.waiting(queues)
     return "" if n is None else f"; {counted(n, 'message')} wait there"
 
 
 def common_topic(queues: Collection[MessageQueue]) -> str | None:
-    """The topic of queues that are all of one topic, else None."""
+    """Return the topic of queues that are all of one topic, else None."""
     topics = {queue.topic for queue in queues}
     return topics.pop() if len(topics) == 1 else None

@@ -99,7 +99,7 @@ class Findings(TableResult, Sequence[Finding]):
         return self._of(self._all[place], None) if isinstance(place, slice) else self._all[place]
 
     def _of(self, findings: Iterable[Finding], reach: Reach | None) -> Findings:
-        """Some of the findings, resting on the same."""
+        """Return some of the findings, resting on the same."""
         return Findings(findings, reach, self.evidence, self.not_known)
 
     def __len__(self) -> int:
@@ -115,7 +115,7 @@ class Findings(TableResult, Sequence[Finding]):
         return f"<Findings: {self.summary()}>"
 
     def summary(self) -> str:
-        """How many findings there are, and what is not known, in one line.
+        """Return how many findings there are, and what is not known, in one line.
 
         Examples
         --------
@@ -134,7 +134,7 @@ class Findings(TableResult, Sequence[Finding]):
         return tuple(one for one in self.not_known if not one.is_scope)
 
     def at_least(self, severity: str) -> Findings:
-        """Those that are as grave or graver.
+        """Return those that are as grave or graver.
 
         Examples
         --------
@@ -145,7 +145,7 @@ class Findings(TableResult, Sequence[Finding]):
         return self._of((finding for finding in self if finding.severity in grave), self._reach)
 
     def of_groups(self, names: Collection[str]) -> Findings:
-        """Those of some groups, and those that are about no group in particular.
+        """Return those of some groups, and those that are about no group in particular.
 
         Examples
         --------
@@ -157,7 +157,7 @@ class Findings(TableResult, Sequence[Finding]):
         return self._of(kept, reach)
 
     def text(self, most: int | None = MOST_NAMES, file: IO[str] | None = None) -> str:
-        """Messages that nobody reads, then all findings by consumer group.
+        """Return messages that nobody reads, then all findings by consumer group.
 
         Parameters
         ----------
@@ -171,20 +171,21 @@ class Findings(TableResult, Sequence[Finding]):
         return "\n\n".join([*above, *_blocks(self, most), self.summary()])
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """The same line by line; ``top`` is the most queues and clients of each."""
+        """Yield the same line by line; ``top`` is the most queues and clients of each."""
         yield from self.text(checked_top(top) or MOST_NAMES, file).split("\n")
 
     def main_table(self) -> pa.Table:
-        """One row per finding: `FINDINGS_SCHEMA`."""
+        """Return one row per finding: `FINDINGS_SCHEMA`."""
         return pa.Table.from_pylist([_row(finding) for finding in self], FINDINGS_SCHEMA)
 
     def text_table(self) -> pa.Table:
-        """The same with queues and clients as text."""
+        """Return the same with queues and clients as text."""
         names = ({"queues": ", ".join(_queue_names(one)), "clients": ", ".join(one.clients)} for one in self)
         return pa.Table.from_pylist([_row(one) | text for one, text in zip(self, names, strict=True)], _TEXT_SCHEMA)
 
     def to_dict(self) -> dict[str, Any]:
-        """One document: messages that nobody reads, how many findings there are of each severity, and what they rest on."""
+        """Return one document: messages that nobody reads, how many findings there are of each severity, and what they
+        rest on."""
         counts = Counter(finding.severity for finding in self)
         reach = self._reach
         return {
@@ -219,7 +220,7 @@ def _lines(finding: Finding, most: int | None) -> Iterator[str]:
 
 
 def _queue_names(finding: Finding) -> list[str]:
-    """Queues by broker and id, with their topics if there are several."""
+    """Return queues by broker and id, with their topics if there are several."""
     several = len({queue.topic for queue in finding.queues}) > 1
     return [f"{f'{q.topic} ' if several else ''}{q.broker_name}:{q.queue_id}" for q in finding.queues]
 

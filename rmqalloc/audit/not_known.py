@@ -61,7 +61,7 @@ def not_known(
     has_topic: Callable[[str], object],
     is_whole: bool,
 ) -> tuple[NotKnown, ...]:
-    """Facts that some of the rules need and that are not known, by kind."""
+    """Return facts that some of the rules need and that are not known, by kind."""
     kinds = {kind for rule in rules for kind in NEEDS.get(rule, ())}
     if "no-consumer" in rules:  # who reads what is looked at too
         kinds.update(_OF_READERS)
@@ -99,7 +99,7 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
 
 
 def _lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> Iterator[NotKnown]:
-    """Groups of which no lag is known: what waits for them is not seen, which alone puts nothing in doubt."""
+    """Yield groups of which no lag is known: what waits for them is not seen, which alone puts nothing in doubt."""
     given, groups = "none are known", [one.group for one in looked_at]
     whys = {one.name: unknown.why("lags", one.name) for one in groups}
     without = {
@@ -111,7 +111,8 @@ def _lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> Iterator[NotKn
 
 
 def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
-    """What there may be besides, groups that may read topics of which no known one reads, and routes asked for in vain."""
+    """Yield what there may be besides, groups that may read topics of which no known one reads, and routes asked for in
+    vain."""
     if not snapshot.topics and not snapshot.groups:
         yield NotKnown("routes", "", "the snapshot has neither a topic nor a group")
     unknown = Unknowns(snapshot)
@@ -124,7 +125,7 @@ def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[
 
 
 def not_known_words(found: Iterable[NotKnown]) -> str:
-    """What is not known, by kind, as the end of a sentence.
+    """Return what is not known, by kind, as the end of a sentence.
 
     Examples
     --------
@@ -139,7 +140,7 @@ def not_known_words(found: Iterable[NotKnown]) -> str:
 
 
 def scope_words(found: Iterable[NotKnown]) -> str:
-    """What was not given of all that there may be.
+    """Return what was not given of all that there may be.
 
     Examples
     --------

@@ -72,27 +72,27 @@ class Reach:
         return len({one.topic for one in self.answers})
 
     def counts(self) -> dict[str, int]:
-        """Number of queues by reason, a queue counted once for every group."""
+        """Return the number of queues by reason, a queue counted once for every group."""
         found = Counter[str]()
         for one in self.answers:
             found[one.reason] += len(one.queues)
         return dict(sorted(found.items()))
 
     def of_groups(self, names: Collection[str]) -> Reach:
-        """The answers of some groups, and those of topics that no group subscribes to."""
+        """Return the answers of some groups, and those of topics that no group subscribes to."""
         return Reach(lambda: (one for one in self.answers if one.consumer_group is None or one.consumer_group in names))
 
     def lasting(self, before: Reach) -> Reach:
-        """What is unread at both of two looks; of a queue that was read at the one before, it is not known."""
+        """Return what is unread at both of two looks; of a queue that was read at the one before, it is not known."""
         seen = {(one.consumer_group, queue) for one in before.unread for queue in one.queues}
         return Reach(lambda: (made for one in self.answers for made in _lasting(one, seen)))
 
     def unread_table(self) -> pa.Table:
-        """One row per group, topic and reason: `UNREAD_SCHEMA`."""
+        """Return one row per group, topic and reason: `UNREAD_SCHEMA`."""
         return pa.Table.from_pylist(list(map(unread_row, self.unread)), UNREAD_SCHEMA)
 
     def table(self) -> pa.Table:
-        """One row per group and queue: `REACH_SCHEMA`."""
+        """Return one row per group and queue: `REACH_SCHEMA`."""
         columns: dict[str, list[Any]] = {name: [] for name in REACH_SCHEMA.names}
         for one in sorted(self.answers, key=lambda one: (one.consumer_group or "", one.topic)):
             n = len(one.queues)
@@ -112,7 +112,7 @@ def reach_of(
     has_topic: Callable[[str], object],
     with_all_groups: bool,
 ) -> Reach:
-    """Who reads the queues of the topics of some groups."""
+    """Yield who reads the queues of the topics of some groups."""
 
     def make() -> Iterator[Answer]:
         written = WrittenTopics({topic.name: topic for topic in snapshot.topics})
@@ -125,7 +125,7 @@ def reach_of(
 
 
 def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:
-    """Queues of one topic in few words, by broker.
+    """Yield queues of one topic in few words, by broker.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def queue_ranges(queues: Iterable[MessageQueue]) -> Iterator[str]:
 
 
 def unread_row(one: Answer) -> dict[str, Any]:
-    """An answer as a row of `UNREAD_SCHEMA`."""
+    """Return an answer as a row of `UNREAD_SCHEMA`."""
     return {
         "consumer_group": one.consumer_group,
         "topic": one.topic,
@@ -164,7 +164,7 @@ def _by_backlog(one: Answer) -> tuple[object, ...]:
 
 
 def _lasting(one: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> Iterator[Answer]:
-    """An answer, or what becomes of it if only some of its queues were unread before."""
+    """Yield an answer, or what becomes of it if only some of its queues were unread before."""
     if one.state != "unread":
         yield one
         return
@@ -181,7 +181,7 @@ def _lasting(one: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> 
 
 
 def topics_without_group(snapshot: Snapshot, has_topic: Callable[[str], object]) -> list[str]:
-    """Topics to which no known group subscribes, those aside that RocketMQ makes for itself."""
+    """Return topics to which no known group subscribes, those aside that RocketMQ makes for itself."""
     subscribed = {topic for group in snapshot.groups for topic in group.subscriptions}
     subscribed.update(t for group in snapshot.groups for client in group.clients for t in client.subscriptions or ())
     own = {one.broker_name for one in snapshot.brokers}  # every broker has a topic that bears its name
@@ -213,7 +213,7 @@ def _without_group(snapshot: Snapshot, has_topic: Callable[[str], object], writt
 
 
 def _may_subscribe(snapshot: Snapshot) -> str:
-    """Why a group may subscribe to a topic of which none is known, empty if none may."""
+    """Return why a group may subscribe to a topic of which none is known, empty if none may."""
     unknown = Unknowns(snapshot)
     if unknown.why_more("subscriptions"):
         return "not all groups are known"
@@ -242,12 +242,12 @@ def _offsets(snapshot: Snapshot, topics: Collection[str]) -> dict[str, tuple[dic
 
 
 def _without_subscriptions(snapshot: Snapshot) -> list[str]:
-    """Groups of which it is not known what they read: brokers know that of groups with clients alone."""
+    """Return groups of which it is not known what they read: brokers know that of groups with clients alone."""
     return sorted(one.name for one in snapshot.groups if not (one.clients or one.subscriptions or one.lags))
 
 
 def _who_was(holders: Sequence[str], silent: Sequence[str]) -> str:
-    """Which groups may have read a topic before."""
+    """Return which groups may have read a topic before."""
     if holders:
         return f"{named(holders)} committed offsets there and {'does' if len(holders) == 1 else 'do'} not subscribe now"
     return f"not known is what {named(silent)} subscribed to, without a client now" if silent else ""

@@ -65,7 +65,7 @@ class Answer:
         return REASONS[self.reason].state
 
     def is_written(self, queue: MessageQueue) -> bool:
-        """Whether producers write to one of the queues."""
+        """Return whether producers write to one of the queues."""
         return self.written is not None and queue in self.written.queues
 
     @property
@@ -85,8 +85,8 @@ class Answer:
         return sum(known) if known else None
 
     def readers(self) -> Iterator[Ids]:
-        """Client ids by queue: those that read it; of an unknown one, those that perhaps do; of one that no client takes, those
-        that report it all the same.
+        """Yield the client ids by queue: those that read it; of an unknown one, those that perhaps do; of one that no
+        client takes, those that report it all the same.
         """
         if self.signed is None or (self.state == "unread" and self.reason != "no-owner"):
             yield from repeat((), len(self.queues))
@@ -116,14 +116,14 @@ class WrittenTopics:
         self._made: dict[str, WrittenTopic] = {}
 
     def get(self, name: str, unit: UnitViews | None = None) -> WrittenTopic | None:
-        """The written queues of a topic, of which there may be a unit; None if it has no route."""
+        """Return the written queues of a topic, of which there may be a unit; None if it has no route."""
         if name not in self._made and name in self._routes:
             self._made[name] = WrittenTopic(self._routes[name], None if unit is None else unit.queues)
         return self._made.get(name)
 
 
 def answers_of(signed: SignedGroup, topics: Iterable[str], written: WrittenTopics) -> Iterator[Answer]:
-    """The answers of a group for some of its topics."""
+    """Yield the answers of a group for some of its topics."""
     for name in topics:
         unit = None if signed.is_ordinary else signed.audited.unit_of_topic.get(name)
         found = written.get(name, unit)
@@ -169,7 +169,7 @@ def _where(queues: Iterable[MessageQueue], reasons: Iterable[str | None], reason
 
 
 def _without_route(audited: AuditedGroup, name: str) -> str:
-    """Why nobody reads a topic of which no route is known."""
+    """Return why nobody reads a topic of which no route is known."""
     if not audited.clients and not audited.why_unknown("clients"):
         return "no-client"
     # Light topics have no route of their own, and that of a retry topic need not be in the snapshot.
@@ -178,7 +178,7 @@ def _without_route(audited: AuditedGroup, name: str) -> str:
 
 
 def _of_group(signed: SignedGroup, name: str, queues: Queues) -> _Reasons:
-    """What concerns the group as a whole; then the owners."""
+    """Yield what concerns the group as a whole; then the owners."""
     if not signed.is_ordinary or name not in signed.group.subscriptions:
         yield from _of_audited(signed.audited, name, queues)
         return
@@ -194,7 +194,7 @@ def _of_group(signed: SignedGroup, name: str, queues: Queues) -> _Reasons:
 
 
 def _of_audited(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
-    """The same of a group whose queues may have other owners than its strategy gives them."""
+    """Yield the same of a group whose queues may have other owners than its strategy gives them."""
     group, unit = audited.group, audited.unit_of_topic.get(name) if name in audited.topics else None
     if not (unit.options if unit is not None else audited.subscribers(name)):
         if not audited.why_unknown("clients"):
@@ -219,7 +219,8 @@ def _of_audited(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
 
 
 def _closed(audited: AuditedGroup, has_unit: bool, queues: Queues) -> tuple[list[tuple[str, Queues, str]], Queues]:
-    """Why queues cannot be read or it is not known that they are, by their brokers; and the queues of all other brokers."""
+    """Return why queues cannot be read or it is not known that they are, by their brokers; and the queues of all other
+    brokers."""
     found = []
     for reason, brokers, detail in (
         ("paused", audited.group.paused_brokers, ""),
@@ -249,7 +250,7 @@ _Owned = tuple[tuple[str, str], dict[MessageQueue, tuple[str, str]]]
 
 
 def _owned(audited: AuditedGroup, unit: UnitViews) -> _Owned:
-    """Why the queues of a unit are read, or are not.
+    """Return why the queues of a unit are read, or are not.
 
     What clients report that they own goes before what they compute: a queue that one reports is read whatever they divide by,
     and where all of them report, a queue that none reports is not. A queue that nobody takes in either way is not read.
@@ -263,7 +264,8 @@ def _owned(audited: AuditedGroup, unit: UnitViews) -> _Owned:
 
 
 def _speaks(audited: AuditedGroup, topic: str) -> bool:
-    """Whether what clients report says anything of a topic: of a retry topic nothing is, if nobody reports any queue."""
+    """Return whether what clients report says anything of a topic: of a retry topic nothing is, if nobody reports any
+    queue."""
     return audited.reported.any_answer and audited.reported.speaks_of(topic)
 
 
@@ -291,13 +293,13 @@ def _computed(audited: AuditedGroup, unit: UnitViews, read: tuple[str, str]) -> 
 
 
 def _not_reported(audited: AuditedGroup) -> str:
-    """Why a queue that no client reports may have an owner all the same."""
+    """Return why a queue that no client reports may have an owner all the same."""
     if n := len(audited.reported.silent):
         return f"{counted(n, 'client')} did not report what {'it owns' if n == 1 else 'they own'}"
     return "not all that clients own is known"
 
 
 def _doubt(group: Group) -> str | None:
-    """Why the clients may divide by something else than what is computed."""
+    """Return why the clients may divide by something else than what is computed."""
     doubt = group.strategy_doubt
     return None if doubt is None or known_by_client(group) else doubt

@@ -19,7 +19,7 @@ Planned = Mapping[str, PlannedOwners]
 
 
 def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
-    """Owners of all queues after a scenario of a plan.
+    """Return owners of all queues after a scenario of a plan.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
 
 
 def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues whose owner is not the planned one. The owner now is the reported one, or else the expected one."""
+    """Yield queues whose owner is not the planned one. The owner now is the reported one, or else the expected one."""
     planned = audited.planned
     if planned is None:
         return
@@ -70,7 +70,7 @@ def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def absent_groups(planned: Planned, names: Container[str]) -> Iterator[Finding]:
-    """Consumer groups of the plan that the snapshot does not have."""
+    """Yield the consumer groups of the plan that the snapshot does not have."""
     for group in (group for group in planned if group not in names):
         queues = sort_queues(planned[group])
         yield Finding(
@@ -86,7 +86,7 @@ def absent_groups(planned: Planned, names: Container[str]) -> Iterator[Finding]:
 
 
 def _owners_now(audited: AuditedGroup) -> dict[MessageQueue, set[str] | None]:
-    """Client ids that own each queue, None if that is not known."""
+    """Return the client ids that own each queue, None if that is not known."""
     owners: dict[MessageQueue, set[str] | None] = {}
     for unit in audited.units:
         is_reported = audited.reported.any_answer

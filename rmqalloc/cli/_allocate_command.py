@@ -79,7 +79,7 @@ def allocate(
 
 
 def _owned(s: "Strategy", topic: str, brokers: dict[str, int], client_ids: list[str]) -> Iterator[OwnedQueue]:
-    """Owners of one topic's queues, in RocketMQ's order."""
+    """Yield owners of one topic's queues, in RocketMQ's order."""
     from rmqalloc import Assignment, MessageQueue, sort_queues
 
     mq_all = sort_queues(MessageQueue(topic, broker, i) for broker, n in brokers.items() for i in range(n))
@@ -104,7 +104,7 @@ def _parse_queues(text: str) -> dict[str, int]:
 
 
 def _parse_clients(text: str) -> list[str]:
-    """Client ids from ``id,id,...`` or from ``@file``."""
+    """Return the client ids from ``id,id,...`` or from ``@file``."""
     from rmqalloc.documents import read_source
 
     if not text.startswith("@"):

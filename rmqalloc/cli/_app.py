@@ -40,11 +40,11 @@ class LazyGroup(Suggesting):
     """A command group whose verbs are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all verbs."""
+        """Return names of all verbs."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb of that name, None if there is none."""
+        """Return the verb of that name, None if there is none."""
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(import_module(VERBS[cmd_name]), cmd_name)

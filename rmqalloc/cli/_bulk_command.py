@@ -107,7 +107,7 @@ def bulk(
 
 
 def _spec(strategy: str, params: dict[str, Any], scenarios: str | None, show: str | None) -> PlanSpec:
-    """What to plan; a wrong file of scenarios is said as such."""
+    """Return what to plan; a wrong file of scenarios is said as such."""
     from rmqalloc.evaluation.batch_planning import PlanSpec
     from rmqalloc.scenarios import ScenarioError, read_scenarios
 
@@ -158,7 +158,7 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
 
 
 def _summary(totals: ByScenario, seconds: float) -> str:
-    """Figures of the run: one below the other, or a line for every scenario."""
+    """Return figures of the run: one below the other, or a line for every scenario."""
     from rmqalloc.evaluation.totals import Totals, two_columns
     from rmqalloc.results.renderer import skew_text, text_table
 

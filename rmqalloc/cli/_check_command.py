@@ -140,7 +140,7 @@ class _Looking:
         return self.inputs.file
 
     def look(self) -> Findings:
-        """What is wrong now; looks after the first report nothing else."""
+        """Return what is wrong now; looks after the first report nothing else."""
         import rmqalloc
 
         if self._has_places and self.inputs.source is None:
@@ -155,7 +155,7 @@ class _Looking:
         return found
 
     def _seen_for(self, snapshot: Snapshot) -> dict[tuple[str, str], float]:
-        """Seconds that clients have been there, by earlier looks.
+        """Return seconds that clients have been there, by earlier looks.
 
         One that does not say when it started, and was there before ``--settle``, is settled: that time was given for it.
         """
@@ -175,7 +175,7 @@ class _Looking:
         self.reach = reach if before is None or reach is None else reach.lasting(before)
 
     def lacks(self) -> frozenset[Hashable]:
-        """What the last snapshot lacks."""
+        """Return what the last snapshot lacks."""
         return (
             frozenset((one.source, one.request) for one in self.last.given.errors)
             if self.last is not None
@@ -183,7 +183,7 @@ class _Looking:
         )
 
     def grave(self, findings: Iterable[Finding]) -> Findings:
-        """Findings that are grave enough, with who reads what."""
+        """Return findings that are grave enough, with who reads what."""
         from rmqalloc.audit import Findings
 
         is_wanted = self.is_whole or self.show_table in ("unread", "reach")
@@ -199,7 +199,7 @@ class _Looking:
         sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:
-        """Where the groups stand in the file, if the output shows places."""
+        """Return where the groups stand in the file, if the output shows places."""
         if self.inputs.source is None:
             return None
         from rmqalloc.snapshot.files.group_lines import group_places
@@ -217,7 +217,7 @@ class _Looking:
             print_lacks(self.last.given)
 
     def lacking_code(self, allowed: Collection[str]) -> int:
-        """The exit code for what the groups of the last snapshot rest on, and for what is not known of them.
+        """Return the exit code for what the groups of the last snapshot rest on, and for what is not known of them.
 
         With ``--allow-partial`` all may be missing, but for what decides whether a queue is read.
         """
@@ -234,7 +234,7 @@ class _Looking:
 
 
 def _read(path: str) -> Source:
-    """What a file holds, read once for what it says and for where it says it."""
+    """Return what a file holds, read once for what it says and for where it says it."""
     from rmqalloc.documents import read_source
     from rmqalloc.snapshot.plain_data import SnapshotError
 
@@ -242,7 +242,7 @@ def _read(path: str) -> Source:
 
 
 def _chosen(rules: tuple[str, ...], ignore: tuple[str, ...]) -> list[str]:
-    """Rules to follow."""
+    """Return rules to follow."""
     from rmqalloc.audit import RULES
 
     for name in (*rules, *ignore):
@@ -254,7 +254,7 @@ def _chosen(rules: tuple[str, ...], ignore: tuple[str, ...]) -> list[str]:
 
 
 def _planned(plan: str | None, scenario: str | None) -> Planned | None:
-    """What the plan of the options comes to."""
+    """Return what the plan of the options comes to."""
     if plan is None:
         if scenario is not None:
             raise click.UsageError("--scenario is of a plan: give --plan FILE too")

@@ -54,7 +54,7 @@ class Choice(_Choice):
         super().__init__(choices)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The word."""
+        """Return the word."""
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
@@ -74,7 +74,7 @@ class FileOrExample(TextType):
         self._path = click.Path(exists=True, dir_okay=False) if must_exist else None
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path."""
+        """Return the path."""
         from rmqalloc.examples import PREFIX, ExampleError, find
 
         if isinstance(value, str) and value.startswith(PREFIX):
@@ -86,7 +86,7 @@ class FileOrExample(TextType):
 
 
 def seconds(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """An option's time, such as ``20s``, ``500ms`` or ``2m``, in seconds; a number alone is seconds."""
+    """Return an option's time, such as ``20s``, ``500ms`` or ``2m``, in seconds; a number alone is seconds."""
     from rmqalloc.documents.fields import Duration
 
     if value is None:

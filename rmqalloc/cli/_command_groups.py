@@ -18,7 +18,7 @@ class Suggesting(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is named, and what is left for it."""
+        """Return the command that is named, and what is left for it."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
             near = did_you_mean(name, self.list_commands(ctx))

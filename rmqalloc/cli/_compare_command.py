@@ -73,7 +73,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, self_check: bool,
 
 
 def _candidates(text: str) -> list[Candidate]:
-    """Strategies from ``AVG,CONSISTENT_HASH:160,CANARY(share=0.05)``."""
+    """Return strategies from ``AVG,CONSISTENT_HASH:160,CANARY(share=0.05)``."""
     from rmqalloc.plans.comparison import Candidate
 
     labels = labels_of(text)

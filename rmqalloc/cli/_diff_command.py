@@ -89,7 +89,7 @@ def diff(
 
 
 def _now(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
-    """The running cluster; all of it where a pattern matches nothing there, for that may be the difference."""
+    """Return the running cluster; all of it where a pattern matches nothing there, for that may be the difference."""
     from rmqalloc.snapshot.matching import NoMatchError
 
     try:

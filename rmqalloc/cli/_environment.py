@@ -112,7 +112,7 @@ def _upper(text: str) -> str:
 
 
 def _words(ctx: click.Context) -> list[str]:
-    """The words of a command, as ``rollout``, ``restart``."""
+    """Return the words of a command, as ``rollout``, ``restart``."""
     return [] if ctx.parent is None else [*_words(ctx.parent), str(ctx.info_name)]
 
 
@@ -121,7 +121,7 @@ def _prefix(ctx: click.Context) -> str:
 
 
 def _set_by(ctx: click.Context, option: click.Parameter) -> str:
-    """The variable that an option's value comes from; empty if it comes from elsewhere."""
+    """Return the variable that an option's value comes from; empty if it comes from elsewhere."""
     if option.name is None or ctx.get_parameter_source(option.name) != ParameterSource.ENVIRONMENT:
         return ""
     return next((name for name in option.envvar or () if os.environ.get(name)), "")
@@ -162,7 +162,7 @@ def _warn_of_unknown(ctx: click.Context) -> None:
 
 
 def _loaded(ctx: click.Context) -> dict[str, click.Command]:
-    """The commands of the verb in use by the prefix of their variables; those of a group are loaded together."""
+    """Return the commands of the verb in use by the prefix of their variables; those of a group are loaded together."""
     while ctx.parent is not None and ctx.parent.parent is not None:
         ctx = ctx.parent
     prefix = _prefix(ctx)
@@ -172,7 +172,7 @@ def _loaded(ctx: click.Context) -> dict[str, click.Command]:
 
 
 def _near(name: str, own: str, known: set[str]) -> str:
-    """The likely name; what all names begin with is left out of the comparison, for it makes any two alike."""
+    """Return the likely name; what all names begin with is left out of the comparison, for it makes any two alike."""
     start = own if name.startswith(own) else f"{PREFIX}_"
     ends = [one[len(start) :] for one in sorted(known | NO_OPTIONS.keys()) if one.startswith(start)]
     near = nearest(name[len(start) :], ends, 1)

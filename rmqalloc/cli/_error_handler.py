@@ -54,7 +54,7 @@ def exit_code_of(command: Callable[[], int], verb: str) -> int:
 
 
 def _said(error: Exception) -> str:
-    """What an error says, without the numbers that Python puts before errors of files."""
+    """Return what an error says, without the numbers that Python puts before errors of files."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     return str(error) or type(error).__name__
@@ -89,7 +89,7 @@ def _defect(error: Exception, verb: str) -> int:
 
 
 def verb_of(argv: Sequence[str], verbs: Sequence[str]) -> str:
-    """The verb of a command line, as far as it has one.
+    """Return the verb of a command line, as far as it has one.
 
     Examples
     --------

@@ -98,7 +98,7 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
 
 
 def codes_of(verb: str) -> dict[int, str]:
-    """The codes that a verb can end with, and what they mean.
+    """Return the codes that a verb can end with, and what they mean.
 
     Examples
     --------
@@ -110,5 +110,5 @@ def codes_of(verb: str) -> dict[int, str]:
 
 
 def listed(codes: Mapping[int, str]) -> str:
-    """Codes with their meanings as the end of a help text, which click leaves in its lines."""
+    """Return codes with their meanings as the end of a help text, which click leaves in its lines."""
     return "\n".join(["\b", "Exit codes:", *(f"  {code:<3}  {meaning}" for code, meaning in codes.items())])

@@ -65,7 +65,7 @@ class Live:
         return self.name_server or os.environ.get("NAMESRV_ADDR", "")
 
     def how(self) -> dict[str, Any]:
-        """Arguments of `rmqalloc.fetch`."""
+        """Return arguments of `rmqalloc.fetch`."""
         return {name: value for name, value in vars(self).items() if name not in ("name_server", "is_quiet")}
 
 
@@ -118,7 +118,8 @@ def live_options(command: Command) -> Command:
 
 
 def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
-    """A snapshot of the running cluster that the options name; how far it is and what it holds go to standard error."""
+    """Return a snapshot of the running cluster that the options name; how far it is and what it holds go to standard
+    error."""
     import rmqalloc
     from rmqalloc.remoting import RemotingError, ResponseError
     from rmqalloc.remoting.client import name_servers

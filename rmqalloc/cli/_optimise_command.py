@@ -49,7 +49,7 @@ class _NumberRanges(TextType):
     name = "numbers"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The numbers."""
+        """Return the numbers."""
         if not isinstance(value, str):
             return value
         found: list[int] = []

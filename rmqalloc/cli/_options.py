@@ -55,7 +55,7 @@ class Bound(click.FloatRange):
         super().__init__(min=0)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number."""
+        """Return the number."""
         number: float = super().convert(value, param, ctx)
         if number != number:
             self.fail(f"{value!r} is not a number", param, ctx)
@@ -63,7 +63,7 @@ class Bound(click.FloatRange):
 
 
 def file_to_write(ctx: click.Context, param: click.Parameter, name: str | None) -> str | None:
-    """The name of a file to save besides what is printed; ``-`` is none, for the result goes there."""
+    """Return the name of a file to save besides what is printed; ``-`` is none, for the result goes there."""
     if name in ("", "-"):
         raise click.BadParameter(f"{name!r} is not a file; standard output is for the result", ctx, param)
     return name
@@ -77,7 +77,7 @@ class StrategyName(Choice):
         self._rooms = rooms
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The text as it is given."""
+        """Return the text as it is given."""
         is_name = isinstance(value, str) and is_plain(value, self._rooms)
         return value if is_name else super().convert(value, param, ctx)
 
@@ -108,7 +108,7 @@ def strategy_options(command: Command, rooms: bool = False) -> Command:
 
 
 def _parameter_option(strategy: str, parameter: Parameter) -> Callable[[Command], Command]:
-    """The option of one parameter of a strategy."""
+    """Return the option of one parameter of a strategy."""
     flags = [parameter.flag, *([parameter.alias] if parameter.alias else [])]
     default = "" if parameter.default is None else f" (RocketMQ's default is {parameter.default})"
     help_text = f"{parameter.text}, for {strategy}{default}."
@@ -144,7 +144,7 @@ class _Scale(TextType):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The text as it is, once its number is one."""
+        """Return the text as it is, once its number is one."""
         click.IntRange(0)(_and_room(str(value))[0], param, ctx)
         return str(value)
 
@@ -199,7 +199,7 @@ def _changes_given(scenario: str | None, **flags: Any) -> Changes:
 
 
 def _scenarios(file: str | None, flags: dict[str, Any]) -> tuple[Scenario, ...]:
-    """What the options ask for: the scenarios of a file, or one of all flags."""
+    """Return what the options ask for: the scenarios of a file, or one of all flags."""
     from rmqalloc.scenarios import ScenarioError, read_scenarios, scenarios_of
 
     given = [name for name, value in flags.items() if value not in (None, ())]
@@ -221,7 +221,7 @@ _LONGEST_NAME = 200
 
 
 def _shown(name: str, value: Any) -> list[str]:
-    """Flags as they were given, for the scenario's name."""
+    """Return flags as they were given, for the scenario's name."""
     return [f"{name.replace('_', '-')} {one}" for one in (value if isinstance(value, tuple) else (value,))]
 
 
@@ -230,7 +230,7 @@ def _flag(name: str) -> str:
 
 
 def _hint(given: list[str], error: Any) -> str:
-    """An error of a scenario in terms of the flags."""
+    """Return an error of a scenario in terms of the flags."""
     return f"{', '.join(map(_flag, given))}: {error.what}"
 
 
@@ -245,7 +245,7 @@ def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
 
 
 def _changes(name: str, value: Any) -> list[dict[str, Any]]:
-    """Changes that one kind of flag asks for, as a file of scenarios would have them."""
+    """Return changes that one kind of flag asks for, as a file of scenarios would have them."""
     match name:
         case "scale":
             return [{"scale_clients": _scale(value)}]
@@ -276,7 +276,7 @@ def _changes(name: str, value: Any) -> list[dict[str, Any]]:
 
 
 def _and_room(text: str) -> tuple[str, str]:
-    """What joins, and its machine room behind the last ``=``; no room if nothing stands there.
+    """Return what joins, and its machine room behind the last ``=``; no room if nothing stands there.
 
     Not behind ``@`` or ``:``, which ids of clients and names of brokers hold.
     """
@@ -318,7 +318,7 @@ class Seconds(TextType):
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The text; a message of the option where it is none."""
+        """Return the text; a message of the option where it is none."""
         from rmqalloc.transitions.seconds_bound import SecondsBound
 
         try:

@@ -122,7 +122,7 @@ def plan(
 
 
 def _clients_join(changes: Changes) -> bool:
-    """Whether a scenario gives clients to groups that may have none."""
+    """Return whether a scenario gives clients to groups that may have none."""
     from rmqalloc.scenarios import AddClients, ScaleClients
 
     return any(isinstance(one, AddClients | ScaleClients) for each in changes.scenarios for one in each.changes)
@@ -155,7 +155,7 @@ def _gates(max_moved: str | None, file: str | None, bounds: dict[str, Any]) -> G
 
 
 def _moved(most: str | None) -> dict[str, float]:
-    """The fields of gates that ``--max-moved`` stands for."""
+    """Return the fields of gates that ``--max-moved`` stands for."""
     if most is None:
         return {}
     number = most.removesuffix("%")

@@ -24,7 +24,7 @@ _ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --s
 
 
 def plan_inputs(known: Known, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
-    """A plan of what the options ask for; its warnings go to standard error."""
+    """Return a plan of what the options ask for; its warnings go to standard error."""
     import rmqalloc
     from rmqalloc.plans.unmatched import NO_ROOM, refused_after, unassigned
     from rmqalloc.snapshot.matching import none_planned
@@ -41,7 +41,7 @@ def plan_inputs(known: Known, inputs: Inputs, changes: Changes, with_retry: bool
 
 
 def _no_room_given(changes: Changes) -> bool:
-    """Whether clients or brokers join of which it is not said where they stand."""
+    """Return whether clients or brokers join of which it is not said where they stand."""
     from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients
 
     made = [change for scenario in changes.scenarios for change in scenario.changes]

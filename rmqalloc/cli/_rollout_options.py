@@ -160,7 +160,7 @@ refreshed_option = click.option(
 
 
 def only_topic(inputs: Inputs) -> str:
-    """The one topic that is named."""
+    """Return the one topic that is named."""
     if len(inputs.topics) != 1 or inputs.topics == ("*",):
         raise click.UsageError("name the topic, once: -t TOPIC")
     return inputs.topics[0]

@@ -51,7 +51,7 @@ def check_usage(changes: Changes, undo: Undo | None, sign_key: str | None, out: 
 
 
 def signing_key(file: str | None) -> bytes | None:
-    """The key in a file."""
+    """Return the key in a file."""
     if file is None:
         return None
     from rmqalloc.plans import read_key
@@ -70,7 +70,7 @@ def save(made: Plan, gates: Gates, out: str, key: bytes | None) -> str:
 
 
 def undone(undo: Undo, known: Known) -> Plan | None:
-    """The way back from a saved plan, with its steps as notes; None if it is refused, which is reported."""
+    """Return the way back from a saved plan, with its steps as notes; None if it is refused, which is reported."""
     from rmqalloc.plans import UndoError, load_plan, undo_plan
 
     try:

@@ -139,11 +139,11 @@ class Guard(io.TextIOBase):
         return "backslashreplace"
 
     def isatty(self) -> bool:
-        """Whether the stream is a terminal."""
+        """Return whether the stream is a terminal."""
         return self._stream.isatty()
 
     def fileno(self) -> int:
-        """The stream's."""
+        """Return the stream's."""
         return self._stream.fileno()
 
     def writable(self) -> bool:

@@ -48,7 +48,7 @@ class EvidenceOptions:
     client_rooms: tuple[str, ...] = ()
 
     def given_rooms(self) -> GivenRooms | None:
-        """All rooms that are given, None if there are none."""
+        """Return all rooms that are given, None if there are none."""
         from rmqalloc.evidence import GivenRooms, read_rooms
 
         if not (self.rooms or self.broker_rooms or self.client_rooms):
@@ -60,7 +60,7 @@ class EvidenceOptions:
 
 
 def _given(flag: str, text: str) -> Any:
-    """One ``PATTERN=ROOM``: client ids and names of brokers may hold ``=``, so the last one counts."""
+    """Return one ``PATTERN=ROOM``: client ids and names of brokers may hold ``=``, so the last one counts."""
     from rmqalloc.evidence.given_rooms import GivenRoom
 
     pattern, _, room = text.rpartition("=")
@@ -200,7 +200,8 @@ _OPTIONS = (
 
 
 def snapshot_of(inputs: Inputs) -> Known:
-    """What is known of the snapshot that the options name; notes about it and about its strategies go to standard error."""
+    """Return what is known of the snapshot that the options name; notes about it and about its strategies go to
+    standard error."""
     from rmqalloc.evaluation.differing import evidence_known
     from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
@@ -219,7 +220,7 @@ def snapshot_of(inputs: Inputs) -> Known:
 
 
 def known_by_options(snapshot: Snapshot, inputs: Inputs) -> Known:
-    """What is known of a snapshot with what the options say of it."""
+    """Return what is known of a snapshot with what the options say of it."""
     from rmqalloc.cli._options import candidate
     from rmqalloc.evidence import known
 
@@ -242,8 +243,8 @@ def weak_code(known: Known, inputs: Inputs) -> int:
 
 
 def doubt_code(known: Known, inputs: Inputs, clients_join: bool = False, by_client: bool = False) -> int:
-    """The exit code for groups that were left out, which are reported: `weak_code`, else `exit_codes.FAILURE` if the strategies
-    of some are in doubt, else `partial_code`.
+    """Return the exit code for groups that were left out, which are reported: `weak_code`, else `exit_codes.FAILURE` if
+    the strategies of some are in doubt, else `partial_code`.
     """
     names = known.left_out(inputs.topics, clients_join, by_client)
     too_weak = weak_code(known, inputs)
@@ -269,7 +270,8 @@ def print_lacks(snapshot: Snapshot) -> None:
 
 
 def _lacks(errors: Iterable[SourceError]) -> Iterable[str]:
-    """What a snapshot lacks, by source and reason: a thousand requests may have failed because one broker is down."""
+    """Yield what a snapshot lacks, by source and reason: a thousand requests may have failed because one broker is
+    down."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for one in errors:
         by_reason.setdefault((one.source, one.message), []).append(one.request)

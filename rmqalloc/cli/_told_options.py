@@ -24,7 +24,7 @@ class Told:
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
 
     def snapshot(self, path: str | None, flag: str) -> Known | None:
-        """What the plan was made from."""
+        """Return what the plan was made from."""
         from rmqalloc.snapshot.files import read
 
         if path is not None:

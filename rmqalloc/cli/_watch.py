@@ -27,20 +27,20 @@ class Looking(Protocol):
         """Its name for people."""
 
     def look(self) -> Sequence[Finding]:
-        """What is wrong now."""
+        """Return what is wrong now."""
 
     def lacks(self) -> frozenset[Hashable]:
-        """What could not be read at the last look."""
+        """Return what could not be read at the last look."""
 
     def grave(self, findings: Iterable[Finding]) -> Sequence[Finding]:
-        """Findings that are grave enough to be shown."""
+        """Return findings that are grave enough to be shown."""
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings."""
 
 
 def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> Sequence[Finding]:
-    """Findings of now that were there before: the same fault of the same queues and clients.
+    """Return findings of now that were there before: the same fault of the same queues and clients.
 
     While a group rebalances, for seconds after every change of its clients, other queues have no owner or two at every look.
     """
@@ -49,7 +49,7 @@ def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> Sequence[Findi
 
 
 def settled(look: Look, settle: float) -> Sequence[Finding]:
-    """Findings that are there still after ``settle`` seconds; it is looked again only if there is one."""
+    """Return findings that are there still after ``settle`` seconds; it is looked again only if there is one."""
     first = look()
     if not first or not settle:
         return first
@@ -113,7 +113,7 @@ class _Raised:
         return not self.n_looks
 
     def after(self, now: Sequence[Finding]) -> tuple[list[str], Sequence[Finding] | None]:
-        """What a look has changed, in lines, and all findings if they are to be shown.
+        """Return what a look has changed, in lines, and all findings if they are to be shown.
 
         A finding is cleared if it is not found any more, unless the look lacks something that was there when it was found: then
         it is not known.
@@ -161,11 +161,11 @@ class _Status(ChangingLine):
 
 
 def _told(one: Finding) -> str:
-    """A finding in one line."""
+    """Return a finding in one line."""
     where = " ".join(part for part in (one.consumer_group, one.topic) if part)
     return f"{one.severity} {one.rule} {where}: {one.message}"
 
 
 def _fault(one: Finding) -> Hashable:
-    """What makes it the same fault; its message may hold numbers that change all the time."""
+    """Return what makes it the same fault; its message may hold numbers that change all the time."""
     return one.rule, one.consumer_group, one.topic, one.queues, one.clients

@@ -63,7 +63,8 @@ class Change(NamedTuple):
 
 
 def changes_between(before: SnapshotSide, after: SnapshotSide) -> list[Change]:
-    """All differences, those of topics first. What a partial snapshot does not have is "not seen", and not gone."""
+    """Return all differences, those of topics first. What a partial snapshot does not have is "not seen", and not
+    gone."""
     found = list(_of_brokers(before, after))
     for name in _union(before.topics, after.topics):
         one, other = before.topics.get(name), after.topics.get(name)
@@ -80,7 +81,8 @@ def _union(*names: Iterable[T]) -> list[T]:
 
 
 def _presence(what: str, is_there: bool, hidden: Iterable[bool], words: tuple[str, str]) -> str:
-    """How it is called that something is on one side alone; ``hidden`` says of either side whether it may be missed there."""
+    """Return how it is called that something is on one side alone; ``hidden`` says of either side whether it may be
+    missed there."""
     unseen_before, unseen_after = hidden
     if is_there:
         return f"{what}_not_seen_before" if unseen_before else f"{what}_{words[0]}"
@@ -92,7 +94,7 @@ _JOINED = ("joined", "left")
 
 
 def _of_brokers(before: SnapshotSide, after: SnapshotSide) -> Iterator[Change]:
-    """Brokers of the cluster, where both snapshots name those that were asked."""
+    """Yield brokers of the cluster, where both snapshots name those that were asked."""
     one, other = ({broker.broker_name: broker for broker in side.snapshot.brokers} for side in (before, after))
     if not one or not other:
         return
@@ -155,25 +157,27 @@ def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[
 
 
 def presence_of_group(name: str, is_after: bool, hidden: Iterable[bool]) -> Change:
-    """That a group is there on one side alone; ``hidden`` says of either side whether a partial snapshot may lack it."""
+    """Return that a group is there on one side alone; ``hidden`` says of either side whether a partial snapshot may
+    lack it."""
     return Change(_presence("group", is_after, hidden, _APPEARED), None, name)
 
 
 def _strategy_text(group: Group) -> str:
-    """A strategy with all its parameters."""
+    """Return a strategy with all its parameters."""
     method = method_of_group(group)
     params = {key: value for key, value in method.params.items() if key != "virtual_nodes"}
     return f"{method} {json.dumps(params, sort_keys=True, default=str)}" if params else str(method)
 
 
 def _lists_text(group: Group) -> str:
-    """How many clients each broker lists, where they do not agree."""
+    """Return how many clients each broker lists, where they do not agree."""
     lists = group.broker_client_ids
     return "all brokers agree" if lists is None else ", ".join(f"{name}: {len(ids):,}" for name, ids in lists.items())
 
 
 def changes_of_clients(name: str, one: Group, other: Group, hidden: Iterable[bool]) -> Iterator[Change]:
-    """Clients of a group that joined, left or are no longer what they were; ``hidden`` as for `presence_of_group`."""
+    """Yield clients of a group that joined, left or are no longer what they were; ``hidden`` as for
+    `presence_of_group`."""
     hidden = tuple(hidden)
     old, new = by_slot(one.clients), by_slot(other.clients)
     for slot in _union(old, new):
@@ -200,7 +204,7 @@ def _of_client(name: str, one: Client, other: Client) -> Iterator[Change]:
 
 
 def _topics_text(client: Client, with_filters: bool) -> str | None:
-    """Topics of a client, those of which it takes only some messages with its expression."""
+    """Return topics of a client, those of which it takes only some messages with its expression."""
     if client.subscriptions is None:
         return None
     filters = client.filters if with_filters and client.filters else {}

@@ -34,7 +34,7 @@ class Compared:
         return np.flatnonzero(self.between.before != self.between.after)
 
     def change(self) -> pa.Array:
-        """What became of every queue that differs.
+        """Return what became of every queue that differs.
 
         "new" and "gone" are there on one side alone. Of the others, "unowned" is a queue that had an owner and has
         none, "double_owned" one that has several and had not, "repaired" one that has one owner and had none or
@@ -48,7 +48,7 @@ class Compared:
         return words_column(_CHANGE, codes)
 
     def figures(self) -> dict[str, Keys]:
-        """Counts of every group, by the names of `rmqalloc.diffs.Diff.groups`."""
+        """Return counts of every group, by the names of `rmqalloc.diffs.Diff.groups`."""
         count, both = self.queues.counted, self.between
         had, has = (both.sets.sizes(owners) for owners in (both.before, both.after))
         return {
@@ -74,7 +74,7 @@ class Compared:
         return found
 
     def clients(self) -> tuple[Flows, Keys, Keys]:
-        """What every client gains and loses of its group's queues, and how many it owns before and after."""
+        """Return what every client gains and loses of its group's queues, and how many it owns before and after."""
         n_ids, both = max(len(self.queues.client_ids), 1), self.between
         flows = both.flows(self.queues.group, n_ids)
         keys = flows.of * n_ids + flows.clients

@@ -76,7 +76,7 @@ class PlanSide:
         return any(topic.startswith(RETRY_PREFIX) for _, topic in self.units)
 
     def owners(self, when: str, beside: KnownOwners) -> KnownOwners:
-        """Owners "before" the scenario or "after" it.
+        """Return owners "before" the scenario or "after" it.
 
         A plan lists no queues of groups without clients: these are taken from the state beside, as owned by nobody.
         """
@@ -87,19 +87,20 @@ class PlanSide:
 
 
 def _chosen(table: pa.Table, wanted: Mapping[str, Sequence[str]]) -> pa.Table:
-    """Rows whose columns have wanted words."""
+    """Return rows whose columns have wanted words."""
     for name, words in wanted.items():
         table = table.filter(pc.is_in(table[name], pa.array(words, pa.string())))
     return table
 
 
 def _of_ids(group: Group, ids: Iterable[str]) -> Group:
-    """The group with nothing but the names of its clients, each once."""
+    """Return the group with nothing but the names of its clients, each once."""
     return replace(group, clients=tuple(map(Client, dict.fromkeys(ids))), broker_client_ids=None)
 
 
 def diff_with_plan(planned: PlanSide, side: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> Diff:
-    """The difference of a snapshot and a plan; of the two that are ``seen``, the plan is the one that has a scenario."""
+    """Return the difference of a snapshot and a plan; of the two that are ``seen``, the plan is the one that has a
+    scenario."""
     return _Comparison(planned, side, seen).diff()
 
 
@@ -117,11 +118,11 @@ class _Comparison:
         self._compare()
 
     def _in_order(self, of_plan: T, of_snapshot: T) -> tuple[T, T]:
-        """What belongs to the plan and to the snapshot, that of the first side first."""
+        """Return what belongs to the plan and to the snapshot, that of the first side first."""
         return (of_plan, of_snapshot) if self._seen[0].scenario is not None else (of_snapshot, of_plan)
 
     def _changes_of_groups(self) -> Iterator[Change]:
-        """Groups that are not there, and clients that are on one side alone."""
+        """Yield groups that are not there, and clients that are on one side alone."""
         for name in self._names:
             before, after = (of.get(name) for of in self._groups)
             unknown = self._side.unknown
@@ -151,7 +152,7 @@ class _Comparison:
         ]
 
     def diff(self) -> Diff:
-        """The difference."""
+        """Return the difference."""
         compared, side, mine = self._compared, self._side, self._mine
         notes = notes_of(self._apart, self._units)
         others = {name: group for name, group in side.groups.items() if name not in self._plan.groups}
@@ -181,7 +182,7 @@ class _Comparison:
         return pa.table([pa.array(self._mine, pa.string()), *columns], schema=PLANNED_SCHEMA)
 
     def _made_up(self) -> Iterator[str]:
-        """That the plan names clients that nobody has, if that explains differences."""
+        """Yield that the plan names clients that nobody has, if that explains differences."""
         known = {client for group in self._now.values() for client in group.client_ids}
         names = [one for one in self._plan.made_up if one not in known]
         if names:
@@ -192,13 +193,13 @@ class _Comparison:
 
 
 def _units_of(queues: pa.Table) -> set[Unit]:
-    """Groups and topics of queues."""
+    """Return groups and topics of queues."""
     pairs = queues.group_by(["consumer_group", "topic"]).aggregate([])
     return set(zip(pairs["consumer_group"].to_pylist(), pairs["topic"].to_pylist(), strict=True))
 
 
 def _hidden(queues: pa.Table, side: SnapshotSide) -> dict[Unit, str]:
-    """Groups and topics with planned queues that a partial snapshot may lack."""
+    """Return groups and topics with planned queues that a partial snapshot may lack."""
     if not side.is_partial:
         return {}
     pairs = queues.group_by(["consumer_group", "topic", "broker_name"]).aggregate([])
@@ -212,6 +213,6 @@ def _hidden(queues: pa.Table, side: SnapshotSide) -> dict[Unit, str]:
 
 
 def _with_listed(group: Group) -> Group:
-    """The group with all clients that any broker lists."""
+    """Return the group with all clients that any broker lists."""
     listed = (group.broker_client_ids or {}).values()
     return _of_ids(group, chain(group.client_ids, *listed))

@@ -151,7 +151,7 @@ class Diff(TableResult):
         return self.before.scenario is not None or self.after.scenario is not None
 
     def to_dict(self) -> dict[str, Any]:
-        """What was compared, all tables as lists of rows, and the warnings."""
+        """Return what was compared, all tables as lists of rows, and the warnings."""
         return {"before": self.before._asdict(), "after": self.after._asdict(), **super().to_dict()}
 
     def __repr__(self) -> str:

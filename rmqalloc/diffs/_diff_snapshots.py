@@ -18,7 +18,7 @@ from rmqalloc.snapshot.snapshot import Group
 
 
 def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> Diff:
-    """The difference of two snapshots.
+    """Return the difference of two snapshots.
 
     Owners are computed of the groups alone of which anything differs: all others have the same owners on both sides.
     """
@@ -65,12 +65,13 @@ def _readers(before: SnapshotSide, after: SnapshotSide) -> Mapping[str, list[str
 
 
 def _unstarted(group: Group) -> Group:
-    """A group without what is of no interest to owners: when its clients started, and which expressions brokers hold."""
+    """Return a group without what is of no interest to owners: when its clients started, and which expressions brokers
+    hold."""
     return replace(group, filters=None, clients=tuple(replace(one, start_timestamp=None) for one in group.clients))
 
 
 def _differing(before: SnapshotSide, after: SnapshotSide) -> list[str]:
-    """Groups of which anything but the lag differs, that of the topics they read included."""
+    """Return groups of which anything but the lag differs, that of the topics they read included."""
     topics = changed_topics(before, after)
 
     def of(side: SnapshotSide, name: str) -> Group | None:

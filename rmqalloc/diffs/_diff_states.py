@@ -86,7 +86,7 @@ def _seen(one: Snapshot | Plan, name: str, scenario: str | None) -> ComparedStat
 def _matching(
     groups: Sequence[str], topics: Sequence[str], sides: Sequence[Snapshot | Plan]
 ) -> tuple[list[str], list[str]]:
-    """Names of all groups and topics of both sides that match."""
+    """Return names of all groups and topics of both sides that match."""
     names: tuple[dict[str, None], dict[str, None]] = {}, {}
     for side in sides:
         if isinstance(side, Plan):

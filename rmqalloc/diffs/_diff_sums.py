@@ -28,7 +28,7 @@ _WORDS = {
 
 
 def sentence(diff: Diff) -> str:
-    """What differs in all."""
+    """Return what differs in all."""
     groups = diff.groups
     both = groups.filter(pc.is_in(groups["status"], pa.array(["differs", "not_compared"])))
     status = {row["values"]: row["counts"] for row in pc.value_counts(groups["status"]).to_pylist()}
@@ -51,19 +51,19 @@ _BECAME = {"unowned": "became unowned", "double_owned": "became double-owned", "
 
 
 def total(table: pa.Table, column: str) -> int:
-    """The sum of a column; null counts nothing."""
+    """Return the sum of a column; null counts nothing."""
     return int(pc.sum(table[column]).as_py() or 0)
 
 
 def moved_by_cause(causes: pa.Table) -> dict[str, int]:
-    """Queues that each cause moved, in the order of `CAUSES`; causes that moved none are left out."""
+    """Return queues that each cause moved, in the order of `CAUSES`; causes that moved none are left out."""
     summed = causes.group_by("cause").aggregate([("moved", "sum")])
     found: dict[Any, int] = dict(zip(summed["cause"].to_pylist(), summed["moved_sum"].to_pylist(), strict=True))
     return {cause: found[cause] for cause in CAUSES if found.get(cause)}
 
 
 def cause_words(causes: pa.Table) -> str:
-    """How many queues each cause moved.
+    """Return how many queues each cause moved.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def cause_words(causes: pa.Table) -> str:
 
 
 def explanation(diff: Diff) -> Iterator[str]:
-    """Which changes moved how many queues, and how far the replay of the changes comes to the second snapshot."""
+    """Yield which changes moved how many queues, and how far the replay of the changes comes to the second snapshot."""
     by_cause = moved_by_cause(diff.causes)
     if by_cause:
         yield f"Why, each change done after those before it: {cause_words(diff.causes)}."
@@ -87,7 +87,7 @@ def explanation(diff: Diff) -> Iterator[str]:
 
 
 def plan_sentence(diff: Diff) -> Iterator[str]:
-    """How much of a plan came true."""
+    """Yield how much of a plan came true."""
     planned = {name: total(diff.planned, name) for name in diff.planned.column_names[1:]}
     parts = [f"As planned: {planned['as_planned']:,} of {counted(planned['planned'], 'queue')} that the plan moves"]
     parts += [f"{planned[name]:,} {text}" for name, text in _NOT_AS_PLANNED.items() if planned[name]]

@@ -62,7 +62,7 @@ def queues_table(
 
 
 def _lag_column(table: pa.Table, known: Lags) -> pa.Array:
-    """Messages not yet consumed of queues."""
+    """Return messages not yet consumed of queues."""
     if not known:
         return pa.nulls(table.num_rows, pa.int64())
     names = (table[name].to_pylist() for name in QUEUES_SCHEMA.names[:4])
@@ -72,7 +72,7 @@ def _lag_column(table: pa.Table, known: Lags) -> pa.Array:
 
 
 def causes_column(moved: NDArray[np.bool_]) -> pa.Array:
-    """Names of the causes of queues, given which cause moved which, by `CAUSES`."""
+    """Return names of the causes of queues, given which cause moved which, by `CAUSES`."""
     of_queue, cause = np.nonzero(moved.T)
     offsets = offsets_of(np.bincount(of_queue, minlength=moved.shape[1]))
     names = pa.array(CAUSES, pa.string()).take(pa.array(cause))
@@ -140,14 +140,14 @@ def causes_table(
 
 
 def lags_of(groups: Mapping[str, Group], names: Iterable[str]) -> Lags:
-    """Messages not yet consumed, by group and queue."""
+    """Return messages not yet consumed, by group and queue."""
     return {
         (name, lag.queue): min(lag.messages, _MOST) for name in names if name in groups for lag in groups[name].lags
     }
 
 
 def lag_figures(before: Group | None, after: Group | None) -> dict[str, int | None]:
-    """Messages not yet consumed of a group, and how many were produced and consumed meanwhile."""
+    """Return messages not yet consumed of a group, and how many were produced and consumed meanwhile."""
     old, new = ({lag.queue: lag for lag in group.lags} if group is not None else {} for group in (before, after))
     both = [(old[queue], new[queue]) for queue in old.keys() & new.keys()]
     figures = {

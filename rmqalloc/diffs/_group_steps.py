@@ -24,7 +24,7 @@ Slot = tuple[str, int]
 
 
 def by_slot(clients: Iterable[Client]) -> dict[Slot, Client]:
-    """Clients by their slots.
+    """Return clients by their slots.
 
     Examples
     --------
@@ -40,7 +40,7 @@ def by_slot(clients: Iterable[Client]) -> dict[Slot, Client]:
 
 
 def stages(before: Group, after: Group) -> Iterator[Group]:
-    """The group before, and after each of the `STEPS`; what its clients report that they own is left out.
+    """Yield the group before, and after each of the `STEPS`; what its clients report that they own is left out.
 
     Examples
     --------
@@ -72,14 +72,14 @@ def stages(before: Group, after: Group) -> Iterator[Group]:
 
 
 def computed(group: Group) -> Group:
-    """The group without what its clients report that they own, and without a doubt: its owners are computed."""
+    """Return the group without what its clients report that they own, and without a doubt: its owners are computed."""
     clients = (client if client.owned is None else replace(client, owned=None) for client in group.clients)
     in_order = tuple(sorted(clients, key=lambda client: client.client_id))  # so that only what matters can differ
     return replace(group, clients=in_order, strategy_doubt=None, lags=(), consume_tps=None)
 
 
 def _clients_become(group: Group, theirs: Mapping[Slot, Client], names: tuple[str, ...]) -> Group:
-    """The group whose clients that stay have some fields of the others."""
+    """Return the group whose clients that stay have some fields of the others."""
     mine = by_slot(group.clients)
     new = {slot: {name: getattr(theirs[slot], name) for name in names} for slot in mine if slot in theirs}
     if all(getattr(mine[slot], name) == value for slot, fields in new.items() for name, value in fields.items()):
@@ -88,7 +88,7 @@ def _clients_become(group: Group, theirs: Mapping[Slot, Client], names: tuple[st
 
 
 def _divided_as(group: Group, other: Group) -> Group:
-    """The group that divides its queues as another one."""
+    """Return the group that divides its queues as another one."""
     return replace(
         group,
         strategy=other.strategy,
@@ -104,6 +104,6 @@ def _divided_as(group: Group, other: Group) -> Group:
 
 
 def _less(ids: Iterable[str], gone: Counter[str]) -> tuple[str, ...]:
-    """Client ids without those that are gone, the last first."""
+    """Return the client ids without those that are gone, the last first."""
     left = Counter(ids) - gone
     return tuple(left.elements())

@@ -17,7 +17,7 @@ QUEUES_HIDDEN = "a partial snapshot lacks the topic or brokers of it that the ot
 
 
 def groups_apart(names: Iterable[str], sides: Sequence[SnapshotSide], changes: Iterable[Change]) -> dict[str, str]:
-    """Why the owners of groups are not compared, of those of which they are not."""
+    """Return why the owners of groups are not compared, of those of which they are not."""
     hidden = {one.consumer_group for one in changes if _is_unseen(one) and one.topic is None}
     found = {}
     for name in names:
@@ -29,18 +29,18 @@ def groups_apart(names: Iterable[str], sides: Sequence[SnapshotSide], changes: I
 
 
 def units_hidden(changes: Iterable[Change], readers: Mapping[str, Iterable[str]]) -> dict[Unit, str]:
-    """Groups and topics of which a partial snapshot may lack queues."""
+    """Return groups and topics of which a partial snapshot may lack queues."""
     topics = {one.topic for one in changes if _is_unseen(one) and one.topic is not None}
     return {(group, topic): QUEUES_HIDDEN for topic in topics for group in readers.get(topic, ())}
 
 
 def _is_unseen(change: Change) -> bool:
-    """Whether something is missing that a partial snapshot may lack."""
+    """Return whether something is missing that a partial snapshot may lack."""
     return "_not_seen_" in change.change
 
 
 def notes_of(apart: Mapping[str, str], units: Mapping[Unit, str]) -> dict[str, str]:
-    """Why a group is not compared, or not in all of its topics."""
+    """Return why a group is not compared, or not in all of its topics."""
     topics: dict[str, dict[str, list[str]]] = {}
     for (group, topic), why in units.items():
         topics.setdefault(group, {}).setdefault(why, []).append(topic)
@@ -52,7 +52,7 @@ def notes_of(apart: Mapping[str, str], units: Mapping[Unit, str]) -> dict[str, s
 
 
 def warnings_of(notes: Mapping[str, str], sides: Iterable[ComparedState]) -> Iterator[str]:
-    """What partial snapshots lack, and a line for every reason for which owners are not compared."""
+    """Yield what partial snapshots lack, and a line for every reason for which owners are not compared."""
     for side in sides:
         if side.n_errors:
             requests = counted(side.n_errors, "request was", "requests were")
@@ -68,7 +68,7 @@ def warnings_of(notes: Mapping[str, str], sides: Iterable[ComparedState]) -> Ite
 
 
 def in_doubt(apart: Iterable[str], sides: Sequence[Mapping[str, Group]]) -> tuple[str, ...]:
-    """Groups that are not compared because their strategy is in doubt."""
+    """Return groups that are not compared because their strategy is in doubt."""
     return tuple(
         name
         for name in apart

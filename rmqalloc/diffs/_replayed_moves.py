@@ -60,7 +60,8 @@ class Replayed(NamedTuple):
 
 
 def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) -> list[ReplayedState]:
-    """The states on the way from one snapshot to the other, that before any difference first, with computed owners."""
+    """Return the states on the way from one snapshot to the other, that before any difference first, with computed
+    owners."""
     on_the_way = {name: list(stages(before.groups[name], after.groups[name])) for name in groups}
     routes = changed_topics(before, after)
     concerned = [[name for name in groups if _own_otherwise(before, name)]]
@@ -76,7 +77,7 @@ def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) ->
 
 
 def _own_otherwise(side: SnapshotSide, name: str) -> bool:
-    """Whether all clients of a group report what they own, and it may not be what they compute."""
+    """Return whether all clients of a group report what they own, and it may not be what they compute."""
     group, owned = side.reporting(name), OwnedAsComputed()
     return any(owned.otherwise(group, side.topics[one]) for one in group.subscriptions if one in side.topics)
 

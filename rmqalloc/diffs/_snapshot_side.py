@@ -48,7 +48,7 @@ class SnapshotSide:
     def of(
         cls, snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, assume: bool = False
     ) -> SnapshotSide:
-        """The groups and topics of a snapshot that match patterns."""
+        """Return the groups and topics of a snapshot that match patterns."""
         given = snapshot.given if isinstance(snapshot, Known) else snapshot
         routes = by_name(given.topics, "topics")
         by_name(given.groups, "consumer groups")
@@ -67,12 +67,13 @@ class SnapshotSide:
         return bool(self.snapshot.errors)
 
     def owners(self, names: Iterable[str], with_retry: bool = False) -> KnownOwners:
-        """Owners in some groups: those that the clients report where all do, else the computed ones."""
+        """Return owners in some groups: those that the clients report where all do, else the computed ones."""
         groups = [replace(self.reporting(name), lags=()) for name in names]
         return owners_of(list(self.topics.values()), groups, with_retry)
 
     def reporting(self, name: str) -> Group:
-        """A group whose owners are those that its clients report, if all do, also of queues that none of them reports."""
+        """Return a group whose owners are those that its clients report, if all do, also of queues that none of them
+        reports."""
         group = _accepted(self.groups[name])
         if not _all_report(group):
             return group
@@ -84,13 +85,13 @@ class SnapshotSide:
 
 
 def changed_topics(before: SnapshotSide, after: SnapshotSide) -> set[str]:
-    """Topics that are not the same on both sides."""
+    """Return topics that are not the same on both sides."""
     names = before.topics.keys() | after.topics.keys()
     return {name for name in names if before.topics.get(name) != after.topics.get(name)}
 
 
 def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool = False) -> KnownOwners:
-    """Owners of the queues of groups, by the views of their clients."""
+    """Return owners of the queues of groups, by the views of their clients."""
     if not groups:
         return NO_QUEUES
     plan = plan_snapshot(Known.already(Snapshot(tuple(topics), tuple(groups))), [], with_retry=with_retry)
@@ -100,7 +101,7 @@ def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool
 
 
 def _unread(units: pa.Table, topics: Iterable[Topic]) -> pa.Table:
-    """Queues of groups without clients, which plans do not list: nobody owns them."""
+    """Return queues of groups without clients, which plans do not list: nobody owns them."""
     routes = {topic.name: topic for topic in topics} if units.num_rows else {}
     queues_of: dict[str, list[MessageQueue]] = {}
     rows: list[tuple[Any, ...]] = []
@@ -115,7 +116,7 @@ def _unread(units: pa.Table, topics: Iterable[Topic]) -> pa.Table:
 
 
 def queue_state(queues: pa.Table, units: pa.Table, when: str) -> KnownOwners:
-    """A state of a plan."""
+    """Return a state of a plan."""
     figures = units.select(["consumer_group", "topic", "err_code", "err_msg", "double_owned"])
     good = pc.is_in(figures["err_code"], pa.array([int(code) for code in _ASSIGNED], figures["err_code"].type))
     unknown = {unit_of(row): row["err_msg"] for row in figures.filter(pc.invert(good)).to_pylist()}
@@ -128,12 +129,12 @@ def queue_state(queues: pa.Table, units: pa.Table, when: str) -> KnownOwners:
 
 
 def unit_of(row: Mapping[str, Any]) -> Unit:
-    """Consumer group and topic of a row."""
+    """Return the consumer group and topic of a row."""
     return row["consumer_group"], row["topic"]
 
 
 def why_not_compared(group: Group) -> str | None:
-    """Why the owners in a group are not known, if they are not."""
+    """Return why the owners in a group are not known, if they are not."""
     if group.message_model != "CLUSTERING":
         return "its clients all take every queue (BROADCASTING)"
     if group.server_assignment == "POP":
@@ -146,12 +147,12 @@ def why_not_compared(group: Group) -> str | None:
 
 
 def is_replayable(group: Group) -> bool:
-    """Whether it is known what each client of a group divides by."""
+    """Return whether it is known what each client of a group divides by."""
     return divides(group) and (group.strategy_doubt is None or known_by_client(group))
 
 
 def _accepted(group: Group) -> Group:
-    """The group without a doubt in its strategy where all its clients report what they own."""
+    """Return the group without a doubt in its strategy where all its clients report what they own."""
     return replace(group, strategy_doubt=None) if group.strategy_doubt and _all_report(group) else group
 
 
@@ -160,5 +161,5 @@ def _all_report(group: Group) -> bool:
 
 
 def _on_topics(group: Group, is_wanted: Callable[[str], object]) -> Group:
-    """The group as if it subscribed to wanted topics alone."""
+    """Return the group as if it subscribed to wanted topics alone."""
     return replace(group, subscriptions=tuple(one for one in group.subscriptions if is_wanted(one)))

@@ -199,7 +199,7 @@ def _at(node: Any, what: str) -> TextError:
 
 @cache
 def _loader(words: bool = False) -> Any:
-    """PyYAML's safe loader, the C one where it is there, that knows the types of JSON and no other."""
+    """Return PyYAML's safe loader, the C one where it is there, that knows the types of JSON and no other."""
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

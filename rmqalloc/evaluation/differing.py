@@ -56,7 +56,7 @@ def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[st
 
 
 def evidence_known(known: Known) -> Evidence:
-    """What the groups of a snapshot rest on, asked once of each snapshot.
+    """Return what the groups of a snapshot rest on, asked once of each snapshot.
 
     Examples
     --------

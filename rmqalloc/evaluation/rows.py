@@ -98,7 +98,7 @@ class Unusable(Strategy):
         self.reason = reason
 
     def get_name(self) -> str:
-        """No strategy has this name."""
+        """Return no strategy has this name."""
         return ""
 
     def _owners(self, fleet: Fleet, out: NDArray[np.int32], threads: int = 1) -> None:

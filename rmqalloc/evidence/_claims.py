@@ -63,7 +63,7 @@ class Decided:
     again: Callable[[], Decided] | None
 
     def accepted(self) -> Snapshot:
-        """The same with everything accepted that is in doubt."""
+        """Return the same with everything accepted that is in doubt."""
         snapshot = self.snapshot if self.again is None else self.again().snapshot
         groups = (
             replace(one, strategy_doubt=None) if one.strategy_doubt is not None and one.name in self.names else one
@@ -76,7 +76,7 @@ class Decided:
 def decided(
     snapshot: Snapshot, groups: Sequence[str], stated: tuple[str, Mapping[str, Any]] | None = None, accept: bool = False
 ) -> Decided:
-    """The strategies and machine rooms of groups; with ``accept`` also rooms that are a guess."""
+    """Return the strategies and machine rooms of groups; with ``accept`` also rooms that are a guess."""
     is_meant = [glob(pattern) for pattern in groups]
     mine = [one for one in snapshot.groups if divides(one) and any(each(one.name) for each in is_meant)]
     if stated is not None:
@@ -124,7 +124,7 @@ class _Claims:
 
 
 def _claim(group: Group, rooms: Rooms) -> _Claim:
-    """The claim on a group: stated, else reported, else assumed."""
+    """Return the claim on a group: stated, else reported, else assumed."""
     reported = Counter(one.strategy for one in group.clients if one.strategy is not None)
     if group.strategy is not None:
         # A snapshot may have been written from the reports of its clients, which do not include virtual nodes.
@@ -153,12 +153,13 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
 
 
 def _of_all(group: Group, method: Method) -> Method:
-    """What clients of one dialect compute under a name; of several dialects, what it says."""
+    """Return what clients of one dialect compute under a name; of several dialects, what it says."""
     return spoken(method, dialect_of_all(group))
 
 
 def _otherwise(group: Group, method: Method) -> str | None:
-    """Why clients of some dialect do not compute the strategy of their group, if so: all alike do, unless they lack it."""
+    """Return why clients of some dialect do not compute the strategy of their group, if so: all alike do, unless they
+    lack it."""
     alike = dialect_of_all(group)
     for name in {dialect_of(one.language): None for one in group.clients}:
         dialect = DIALECTS.get(name or "")
@@ -172,7 +173,7 @@ def _otherwise(group: Group, method: Method) -> str | None:
 
 
 def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str | None]:
-    """A strategy with the number of virtual nodes that clients report, and what is unclear about it."""
+    """Return a strategy with the number of virtual nodes that clients report, and what is unclear about it."""
     reported = Counter(one.virtual_nodes for one in group.clients if one.virtual_nodes is not None)
     if method.virtual_nodes is None or not reported:
         return method, None
@@ -186,7 +187,7 @@ def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str 
 
 
 def _unfounded(method: Method, source: str, n_tried: int, group: Group) -> str | None:
-    """Why a claim is a guess if no owners are known, or None if it is not one."""
+    """Return why a claim is a guess if no owners are known, or None if it is not one."""
     if lacks_inner(method.name):
         return f"the strategy inside {method.name} is not known"
     if source != "reported":
@@ -207,7 +208,8 @@ def _said(reported: Mapping[str, int]) -> str:
 
 
 def _owners_tell_rooms(group: Group, claim: _Claim) -> bool:
-    """Whether what clients own may tell machine rooms: what one owns that divides by something else says nothing of them."""
+    """Return whether what clients own may tell machine rooms: what one owns that divides by something else says nothing
+    of them."""
     method = claim.method
     if not method.asks_for_rooms:
         return False
@@ -215,7 +217,7 @@ def _owners_tell_rooms(group: Group, claim: _Claim) -> bool:
 
 
 def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterator[Group]:
-    """Groups with their strategies, after the claims have been compared with the known owners."""
+    """Yield groups with their strategies, after the claims have been compared with the known owners."""
     rooms, reader = Rooms.of(snapshot), OwnedReader(snapshot.topics)
     owned = {group.name: own for group, _ in found if (own := reader.of(group)).owners}
     claims = {group.name: claim for group, claim in found}
@@ -230,7 +232,7 @@ def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterato
 
 
 def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -> Group:
-    """A group with the strategy that follows from its claim and its owners."""
+    """Return a group with the strategy that follows from its claim and its owners."""
     method, source, tried, doubt, unfounded = claim
     if fit is None or not fit.counts:
         return _with(group, method, source, None, doubt or unfounded)
@@ -248,7 +250,8 @@ def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -
 
 
 def _in_rooms(group: Group, fit: RoomFit, claim: _Claim) -> Group:
-    """A group with the strategy that follows from its claim and its owners, given what these say of its machine rooms."""
+    """Return a group with the strategy that follows from its claim and its owners, given what these say of its machine
+    rooms."""
     doubt = claim.doubt or _room_doubt(group, fit)
     if not fit.found:
         return _with(group, claim.method, claim.source, None, doubt)
@@ -257,7 +260,7 @@ def _in_rooms(group: Group, fit: RoomFit, claim: _Claim) -> Group:
 
 
 def _room_doubt(group: Group, fit: RoomFit) -> str | None:
-    """Why the likeliest machine rooms of a group are a guess, if they are."""
+    """Return why the likeliest machine rooms of a group are a guess, if they are."""
     if fit.doubt is not None or _is_rare(fit.n_tried or 0, fit.of, group):
         return fit.doubt
     owners = counted(fit.of, "known owner")
@@ -265,7 +268,7 @@ def _room_doubt(group: Group, fit: RoomFit) -> str | None:
 
 
 def _is_no_chance(fit: Fit, group: Group) -> bool:
-    """Whether the fit is too good for chance, given the number of strategies tried and of owners."""
+    """Return whether the fit is too good for chance, given the number of strategies tried and of owners."""
     return _is_rare(len(fit.counts), fit.of, group)
 
 
@@ -275,7 +278,7 @@ def _is_rare(n_tried: int, n_owners: int, group: Group) -> bool:
 
 
 def _unclear(fit: Fit) -> str:
-    """Why a strategy that explains all owners is still a guess."""
+    """Return why a strategy that explains all owners is still a guess."""
     owners = counted(fit.of, "known owner")
     if len(fit.best) > 1:
         return f"{' and '.join(map(str, fit.best[:2]))} explain its {owners} alike"
@@ -294,13 +297,13 @@ def _with(group: Group, method: Method, source: str, explains: float | None, dou
 
 
 def _unreported(method: Method) -> str:
-    """What clients do not say that report a strategy."""
+    """Return what clients do not say that report a strategy."""
     if method.virtual_nodes is None:
         return f"its clients do not report the parameters of {method.name}; those that it has by default are a guess"
     return f"its clients do not report their virtual nodes; {DEFAULT_VIRTUAL_NODES} is RocketMQ's default"
 
 
 def _contradiction(method: Method, fit: Fit, best: Fit) -> str:
-    """How much of the known owners a strategy explains, and which one explains more."""
+    """Return how much of the known owners a strategy explains, and which one explains more."""
     text = f"{method} explains {fit.counts.get(method, 0):,} of {counted(fit.of, 'known owner')}"
     return text if best.explained <= fit.counts.get(method, 0) else f"{text}, {best.best[0]} {best.explained:,}"

@@ -82,7 +82,8 @@ def _said(reading: RoomReading, method: Method) -> str:
 
 
 def fit_rooms(groups: Sequence[Unplaced]) -> list[RoomFit]:
-    """What explains the owners of groups; readings that give brokers the same rooms are computed as one fleet."""
+    """Return what explains the owners of groups; readings that give brokers the same rooms are computed as one
+    fleet."""
     batches: dict[tuple[object, int], list[_Tried]] = {}
     made = [readings(one.brokers, one.clients, _owners_of_brokers(one.owned)) for one in groups]
     for number, mine in enumerate(made):
@@ -107,7 +108,7 @@ class _Tried(NamedTuple):
 
 
 def _found(owned: OwnedQueues, made: Sequence[RoomReading] | None, fits: Sequence[tuple[_Tried, Fit]]) -> RoomFit:
-    """What explains all owners of a group."""
+    """Return what explains all owners of a group."""
     ranked = sorted(fits, key=lambda one: one[0].rank)
     found = [(one.reading, method) for one, fit in ranked for method, n in fit.counts.items() if n == fit.of > 0]
     n_tried = None if made is None else sum(len(fit.counts) for _, fit in fits)
@@ -173,7 +174,7 @@ _BrokerRooms = dict[tuple[str, str], tuple[str, str]]
 def _unplaced(
     group: Group, tried: Sequence[Method], routes: Mapping[str, Topic], reader: OwnedReader
 ) -> Unplaced | None:
-    """A group with what is to be found out, None if nothing is or can be."""
+    """Return a group with what is to be found out, None if nothing is or can be."""
     brokers: dict[str, str | None] = {}
     for topic in _topics(group, routes):
         for broker in filter(_has_queues, topic.brokers):
@@ -186,7 +187,7 @@ def _unplaced(
 
 
 def _has_queues(broker: TopicBroker) -> bool:
-    """Whether consumers see queues of it: where it stands decides nothing otherwise."""
+    """Return whether consumers see queues of it: where it stands decides nothing otherwise."""
     return broker.is_readable and broker.read_queue_nums > 0
 
 
@@ -196,7 +197,7 @@ def _topics(group: Group, routes: Mapping[str, Topic]) -> list[Topic]:
 
 
 def _put(group: Group, fit: RoomFit, routes: Mapping[str, Topic], brokers: _BrokerRooms) -> tuple[Group, RoomFit]:
-    """A group in its likeliest rooms, unless another group that reads the same topic puts a broker elsewhere."""
+    """Return a group in its likeliest rooms, unless another group that reads the same topic puts a broker elsewhere."""
     if not fit.found:
         return group, fit
     (reading, _), *_ = fit.found

@@ -43,7 +43,8 @@ class RoomReading(NamedTuple):
         return frozenset(found | {(frozenset(), idle)} if idle else found)
 
     def allows(self, owners: Mapping[str, Set[str]]) -> bool:
-        """Whether queues of every room with clients are owned by these alone, given the owners of each broker's queues."""
+        """Return whether queues of every room with clients are owned by these alone, given the owners of each broker's
+        queues."""
         members: dict[str, set[str]] = {}
         for client, room in self.clients.items():
             members.setdefault(room, set()).add(client)
@@ -56,7 +57,7 @@ class RoomReading(NamedTuple):
 def readings(
     brokers: Mapping[str, str | None], clients: Mapping[str, str | None], owners: Mapping[str, Set[str]]
 ) -> list[RoomReading] | None:
-    """All readings that owners allow, the likeliest first; None if there are too many to try.
+    """Return all readings that owners allow, the likeliest first; None if there are too many to try.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def _readings(
 
 
 def _labellings(names: Mapping[str, str | None]) -> list[Labels]:
-    """What each rule calls the rooms of names; only rules that say what is known already."""
+    """Return what each rule calls the rooms of names; only rules that say what is known already."""
     if all(names.values()):
         return [{name: room for name, room in names.items() if room is not None}]
     found: list[Labels] = []
@@ -102,7 +103,7 @@ def _labellings(names: Mapping[str, str | None]) -> list[Labels]:
 
 
 def _paired(brokers: Labels, clients: Labels, owners: Mapping[str, Set[str]]) -> Iterator[RoomReading]:
-    """Readings of rooms that brokers and clients call by other names, paired by owners."""
+    """Yield readings of rooms that brokers and clients call by other names, paired by owners."""
     owners_of: dict[str, set[str]] = {}
     for broker, room in brokers.items():
         owners_of.setdefault(room, set()).update(owners.get(broker, ()))
@@ -116,7 +117,7 @@ def _paired(brokers: Labels, clients: Labels, owners: Mapping[str, Set[str]]) ->
 
 
 def _joined(brokers: Labels, clients: Labels, paired: Mapping[str, str | None]) -> RoomReading:
-    """The reading in which rooms of brokers are those of clients; called as the brokers call them."""
+    """Return the reading in which rooms of brokers are those of clients; called as the brokers call them."""
     called: dict[str, list[str]] = {}
     for of_brokers, of_clients in paired.items():
         if of_clients is not None:
@@ -131,6 +132,6 @@ def _mapped(labels: Labels, names: Mapping[str, str]) -> Labels:
 
 
 def named_parts(rooms: Iterable[str]) -> str:
-    """Rooms for people, the first few of them."""
+    """Return rooms for people, the first few of them."""
     distinct = sorted(set(rooms))
     return ", ".join(distinct[:3]) + (", …" if len(distinct) > 3 else "")

@@ -15,7 +15,8 @@ _NO_CONFIG = "the lists of CONFIG are not in the snapshot"
 
 
 def method_of(group: Group, client: Client) -> Method:
-    """The strategy of a client: the one that it reports, else the group's, each as a client of its language computes it."""
+    """Return the strategy of a client: the one that it reports, else the group's, each as a client of its language
+    computes it."""
     name, params = full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params))
     own = client.strategy
     if own is not None and not is_same(own, name):
@@ -32,7 +33,7 @@ def method_of(group: Group, client: Client) -> Method:
 
 
 def spoken(method: Method, dialect: str | None, is_stated: bool = False) -> Method:
-    """What a client of a dialect computes under the name of a strategy.
+    """Return what a client of a dialect computes under the name of a strategy.
 
     A client that has one strategy alone computes that in a group of another one, unless it is stated of this very client.
     """
@@ -46,7 +47,7 @@ def spoken(method: Method, dialect: str | None, is_stated: bool = False) -> Meth
 
 
 def _wrong_lists(params: Mapping[str, object]) -> str | None:
-    """Why the lists of CONFIG cannot be read, if they cannot."""
+    """Return why the lists of CONFIG cannot be read, if they cannot."""
     if not params.get("message_queues"):
         return _NO_CONFIG
     try:
@@ -57,12 +58,12 @@ def _wrong_lists(params: Mapping[str, object]) -> str | None:
 
 
 def is_served(group: Group) -> bool:
-    """Whether brokers assign the queues; they never do for ordered consumers and those that broadcast."""
+    """Return whether brokers assign the queues; they never do for ordered consumers and those that broadcast."""
     return group.server_assignment is not None and not group.is_ordered and group.message_model == "CLUSTERING"
 
 
 def divide_otherwise(group: Group) -> bool:
-    """Whether a client of a group divides by something else than the group's strategy."""
+    """Return whether a client of a group divides by something else than the group's strategy."""
     kinds = kinds_of(group)
     main = method_of(group, Client(""))
     return any(
@@ -72,18 +73,20 @@ def divide_otherwise(group: Group) -> bool:
 
 
 def kinds_of(group: Group) -> set[tuple[str | None, int | None, str | None]]:
-    """What there is of reported strategies, virtual nodes and languages among the clients of a group."""
+    """Return what there is of reported strategies, virtual nodes and languages among the clients of a group."""
     return {(one.strategy, one.virtual_nodes, one.language) for one in group.clients}
 
 
 def dialect_of_all(group: Group) -> str | None:
-    """The dialect of a group whose clients all have it; None if it has several, or if it is not known of one of them."""
+    """Return the dialect of a group whose clients all have it; None if it has several, or if it is not known of one of
+    them."""
     [*dialects] = {dialect_of(one.language) for one in group.clients}
     return dialects[0] if len(dialects) == 1 else None
 
 
 def is_plain(group: Group, client: Client) -> bool:
-    """Whether a client surely divides by its group's strategy; asked of every client, so without making anything."""
+    """Return whether a client surely divides by its group's strategy; asked of every client, so without making
+    anything."""
     same_dialect = client.language is None or dialect_of(client.language) == group.strategy_params.get("dialect", JAVA)
     return client.strategy in (None, group.strategy) and client.virtual_nodes is None and same_dialect
 
@@ -92,17 +95,17 @@ def is_plain(group: Group, client: Client) -> bool:
 
 
 def divides(group: Group) -> bool:
-    """Whether the clients of a group, or the brokers for them, give every queue to one client."""
+    """Return whether the clients of a group, or the brokers for them, give every queue to one client."""
     return group.message_model == "CLUSTERING" and group.server_assignment != "POP" and not group.is_shared
 
 
 def method_of_group(group: Group) -> Method:
-    """The group's strategy, RocketMQ's default where it is not known."""
+    """Return the group's strategy, RocketMQ's default where it is not known."""
     return Method(*full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params)))
 
 
 def known_by_client(group: Group) -> bool:
-    """Whether clients of a group divide by something else than its strategy, and it is known of each by what.
+    """Return whether clients of a group divide by something else than its strategy, and it is known of each by what.
 
     Examples
     --------
@@ -117,12 +120,12 @@ def known_by_client(group: Group) -> bool:
 
 
 def accepted(group: Group) -> Group:
-    """The group without doubt in its strategy if it is known of each client what it divides by."""
+    """Return the group without doubt in its strategy if it is known of each client what it divides by."""
     return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
 
 
 def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, language: str | None) -> bool:
-    """Whether it is known what a client divides by that reports a strategy and virtual nodes."""
+    """Return whether it is known what a client divides by that reports a strategy and virtual nodes."""
     given = method_of_group(group)
     is_given = group.strategy_source == "given"
     if name is None and not is_given:
@@ -136,5 +139,5 @@ def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, languag
 
 
 def _asks_for_more(method: Method) -> bool:
-    """Whether a strategy has parameters that clients do not report."""
+    """Return whether a strategy has parameters that clients do not report."""
     return method.asks_for_rooms or method.is_config

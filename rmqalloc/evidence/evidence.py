@@ -72,7 +72,7 @@ class Evidence(TableResult):
     groups: pa.Table
 
     def notes(self) -> Iterator[str]:
-        """The same in a few lines for people; nothing of what was given and nothing refutes."""
+        """Yield the same in a few lines for people; nothing of what was given and nothing refutes."""
         columns = [self.groups[name].to_pylist() for name in ("consumer_group", *_REMARKED)]
         found: dict[str, list[str]] = {}
         text_of = lru_cache(maxsize=None)(_remarks)  # most groups are alike
@@ -83,13 +83,14 @@ class Evidence(TableResult):
         yield from (f"{text}: {named(names)}" for text, names in found.items())
 
     def _taken(self) -> Iterator[str]:
-        """When the snapshot was taken, if that is a while ago."""
+        """Yield when the snapshot was taken, if that is a while ago."""
         age = self.groups["age_seconds"][0].as_py() if self.groups.num_rows else None
         if age is not None and age >= _OLD:
             yield f"the snapshot was taken at {self.groups['fetched_at'][0]}"
 
     def weaker(self, least: str) -> list[str]:
-        """Groups that divide their queues and whose strategy rests on less than a source; a doubt is as weak as a guess.
+        """Return groups that divide their queues and whose strategy rests on less than a source; a doubt is as weak as
+        a guess.
 
         Parameters
         ----------
@@ -110,7 +111,7 @@ class Evidence(TableResult):
         ]
 
     def weaker_notes(self, names: Collection[str]) -> Iterator[str]:
-        """What some groups rest on, in a line for each that is alike."""
+        """Yield what some groups rest on, in a line for each that is alike."""
         found: dict[str, list[str]] = {}
         columns = (self.groups[name].to_pylist() for name in ("consumer_group", "source", "doubt"))
         for name, source, doubt in zip(*columns, strict=True):
@@ -125,7 +126,7 @@ def evidence_of(
     differing: Mapping[str, int | None] | None = None,
     now: datetime | None = None,
 ) -> Evidence:
-    """What answers about groups rest on.
+    """Return what answers about groups rest on.
 
     Parameters
     ----------
@@ -173,7 +174,7 @@ def evidence_of(
 
 
 def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[str]:
-    """What is known of the strategies of groups and of the snapshot, in a few lines for people.
+    """Return what is known of the strategies of groups and of the snapshot, in a few lines for people.
 
     Parameters
     ----------
@@ -192,7 +193,7 @@ def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[
 
 
 def _source(group: Group) -> str | None:
-    """What the strategy of a group rests on."""
+    """Return what the strategy of a group rests on."""
     if group.strategy_source is None or all(is_plain(group, one) for one in group.clients):
         return group.strategy_source
     return BY_CLIENT if known_by_client(group) else group.strategy_source
@@ -207,7 +208,7 @@ def _cut(topics: Sequence[Topic], cut: Mapping[str, list[str]]) -> list[str]:
 
 
 def _age(fetched_at: str | None, now: datetime | None) -> float | None:
-    """Seconds since a snapshot was taken; None if it does not say when, or a time that is still to come."""
+    """Return seconds since a snapshot was taken; None if it does not say when, or a time that is still to come."""
     if fetched_at is None:
         return None
     try:
@@ -233,7 +234,7 @@ def _remarks(
     errors: tuple[str, ...],
     may_be_cut: tuple[str, ...],
 ) -> tuple[str, ...]:
-    """What is to be said of a group, but for its name."""
+    """Return what is to be said of a group, but for its name."""
     found = []
     if source is not None and (source != "given" or explains not in (None, 1.0)):
         owners = "owners not known"

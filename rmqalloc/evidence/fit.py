@@ -82,7 +82,7 @@ class Fit(NamedTuple):
 
 
 def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
-    """How well strategies explain the owners of groups."""
+    """Return how well strategies explain the owners of groups."""
     fleet = Fleet.from_groups(
         (one.name, queues[0].topic, queues, one.client_ids) for one in groups for queues in one.queues
     )
@@ -110,7 +110,7 @@ def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], ro
 
 
 def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
-    """Strategies to try if nothing is known, likeliest first; those of a dialect if all clients have it.
+    """Return strategies to try if nothing is known, likeliest first; those of a dialect if all clients have it.
 
     Examples
     --------
@@ -124,12 +124,13 @@ def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
 
 
 def _guessed() -> list[str]:
-    """Strategies that are tried without a word about them: RocketMQ's. Classes of ours are known by their names."""
+    """Return strategies that are tried without a word about them: RocketMQ's. Classes of ours are known by their
+    names."""
     return [name for name in STRATEGIES if class_of(name).guesses and "/" not in name]
 
 
 def guesses(name: str, dialect: str | None = None) -> list[Method]:
-    """A strategy with each of the parameters that it may have, the likeliest first."""
+    """Return a strategy with each of the parameters that it may have, the likeliest first."""
     return [Method(name, params).in_dialect(dialect) for params in inner_class_of(name).guesses]
 
 
@@ -144,7 +145,7 @@ def nearby_guesses() -> list[Method]:
 
 
 def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
-    """Groups for which each strategy is tried; rings that are too large are left out."""
+    """Return groups for which each strategy is tried; rings that are too large are left out."""
     found: dict[Method, list[int]] = {}
     nodes = {id(methods): [(one, one.virtual_nodes or 0) for one in methods] for methods in tried}
     for group, methods in enumerate(tried):
@@ -155,7 +156,7 @@ def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]])
 
 
 def _owners(method: Method, fleet: Fleet, rooms: Rooms) -> NDArray[np.int32] | None:
-    """Owners of a fleet, None if the strategy cannot be computed."""
+    """Return owners of a fleet, None if the strategy cannot be computed."""
     try:
         asked = rooms.put_into(fleet) if method.asks_for_rooms else fleet
         return method.strategy().assign_fleet(asked, on_error="report")
@@ -164,7 +165,7 @@ def _owners(method: Method, fleet: Fleet, rooms: Rooms) -> NDArray[np.int32] | N
 
 
 def _positions(one: OwnedQueues) -> Iterator[int]:
-    """Positions in the client list of the owners of all queues of a group."""
+    """Yield positions in the client list of the owners of all queues of a group."""
     positions = {client_id: i for i, client_id in reversed([*enumerate(one.client_ids)])}
     for queues, owners in zip(one.queues, one.owners, strict=True):
         for owner in map(owners.get, queues):
@@ -179,7 +180,7 @@ class OwnedReader:
         self._queues: dict[str, tuple[tuple[MessageQueue, ...], frozenset[MessageQueue]]] = {}
 
     def _queues_of(self, name: str) -> tuple[tuple[MessageQueue, ...], frozenset[MessageQueue]]:
-        """The queues of a topic in Java's order; none if they are too many."""
+        """Return the queues of a topic in Java's order; none if they are too many."""
         if name not in self._queues:
             topic = self._routes.get(name, Topic(name))
             is_small = sum(one.read_queue_nums for one in topic.brokers) <= MAX_QUEUES
@@ -188,7 +189,7 @@ class OwnedReader:
         return self._queues[name]
 
     def of(self, group: Group) -> OwnedQueues:
-        """The queues of a group by topic.
+        """Return the queues of a group by topic.
 
         Of several clients the one counts whose strategy is not reported: what the others divide by is known without their
         queues.

@@ -91,7 +91,7 @@ def _entries(path: str, what: str, rooms: Mapping[str, str]) -> Iterable[GivenRo
 
 
 def rooms_schema() -> dict[str, Any]:
-    """JSON Schema of a file of machine rooms.
+    """Return JSON Schema of a file of machine rooms.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def rooms_schema() -> dict[str, Any]:
 
 
 def with_rooms(snapshot: Snapshot, rooms: GivenRooms) -> Snapshot:
-    """The same snapshot with machine rooms given by hand, which replace its own.
+    """Return the same snapshot with machine rooms given by hand, which replace its own.
 
     What was found out of strategies before is left out where rooms may change it, so that `with_strategies` looks again.
 
@@ -130,7 +130,7 @@ def with_rooms(snapshot: Snapshot, rooms: GivenRooms) -> Snapshot:
 
 
 def _rooms(given: Sequence[GivenRoom], names: set[str], what: str) -> dict[str, str]:
-    """Rooms by name, from rooms by pattern."""
+    """Return rooms by name, from rooms by pattern."""
     found: dict[str, GivenRoom] = {}
     for one in given:
         match = glob(one.pattern)

@@ -62,7 +62,7 @@ class Known:
         strategy: str | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> Known:
-        """What is known of these groups: what is there already if it is of them, else `known`."""
+        """Return what is known of these groups: what is there already if it is of them, else `known`."""
         if not isinstance(snapshot, Known):
             return known(snapshot, groups, strategy=strategy, params=params)
         is_same = snapshot.groups == tuple(groups)
@@ -72,7 +72,7 @@ class Known:
 
     @classmethod
     def already(cls, snapshot: Snapshot) -> Known:
-        """A snapshot that holds all that was decided of it."""
+        """Return a snapshot that holds all that was decided of it."""
         return cls(snapshot, _decided=snapshot)
 
     @lazy_property
@@ -90,7 +90,7 @@ class Known:
         return {}
 
     def once(self, question: Callable[[Known], T]) -> T:
-        """The answer to a question about this snapshot, worked out when it is first asked."""
+        """Return the answer to a question about this snapshot, worked out when it is first asked."""
         if question not in self._answers:
             self._answers[question] = question(self)
         answer: T = self._answers[question]
@@ -100,7 +100,8 @@ class Known:
         return doubtful(self.found.snapshot, self.groups, topics, with_empty)
 
     def doubts(self, topics: Sequence[str] = ALL, most: int = 5) -> Iterator[str]:
-        """What is in doubt about the strategies of groups that read some topics, a line each; of the first few."""
+        """Yield what is in doubt about the strategies of groups that read some topics, a line each; of the first
+        few."""
         accepted = " and accepted" if self.is_assumed else ""
         for one in self._in_doubt(topics)[:most]:
             if known_by_client(one):
@@ -109,7 +110,8 @@ class Known:
                 yield f"the strategy of {one.name} is in doubt{accepted}: {one.strategy_doubt}"
 
     def left_out(self, topics: Sequence[str] = ALL, clients_join: bool = False, by_client: bool = False) -> list[str]:
-        """Groups of which nothing is computed because their strategies are in doubt; `weak` ones are not among them.
+        """Return groups of which nothing is computed because their strategies are in doubt; `weak` ones are not among
+        them.
 
         With ``clients_join`` also groups without clients; ``by_client`` if what is asked takes each client's own strategy.
         """
@@ -185,7 +187,7 @@ def with_strategies(
     strategy: str | None = None,
     params: Mapping[str, Any] | None = None,
 ) -> Snapshot:
-    """The same snapshot with the strategy of every group that divides its queues, and how it is known.
+    """Return the same snapshot with the strategy of every group that divides its queues, and how it is known.
 
     Parameters
     ----------
@@ -214,7 +216,8 @@ def with_strategies(
 
 
 def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapshot:
-    """The same snapshot with some groups in doubt for a reason of the caller's, so that nothing is computed of them."""
+    """Return the same snapshot with some groups in doubt for a reason of the caller's, so that nothing is computed of
+    them."""
     weak = set(names)
 
     def held(group: Group) -> Group:
@@ -228,7 +231,7 @@ def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapsho
 def doubtful(
     snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_empty: bool = False
 ) -> list[Group]:
-    """Groups whose strategy is in doubt.
+    """Return groups whose strategy is in doubt.
 
     Parameters
     ----------

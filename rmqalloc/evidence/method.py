@@ -40,7 +40,7 @@ class Rooms(NamedTuple):
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Rooms:
-        """All rooms of a snapshot."""
+        """Return all rooms of a snapshot."""
         brokers = ((topic.name, broker) for topic in snapshot.topics for broker in topic.brokers)
         clients = ((group.name, client) for group in snapshot.groups for client in group.clients)
         return cls(
@@ -49,7 +49,7 @@ class Rooms(NamedTuple):
         )
 
     def put_into(self, fleet: Fleet) -> Fleet:
-        """The fleet with the rooms of its brokers, by topic, and of its clients, by group."""
+        """Return the fleet with the rooms of its brokers, by topic, and of its clients, by group."""
         names = list(dict.fromkeys([*self.brokers.values(), *self.clients.values()]))
         number = {name: i for i, name in enumerate(names)}
         queues, topics, brokers = fleet.queue_lists, fleet.topics.to_list(), fleet.brokers.to_list()
@@ -70,7 +70,7 @@ class Rooms(NamedTuple):
 
 
 def _numbers(rooms: Iterable[str | None], number: Mapping[str, int]) -> NDArray[np.int32]:
-    """Numbers of rooms, -1 where one is missing."""
+    """Return numbers of rooms, -1 where one is missing."""
     return np.array([-1 if room is None else number[room] for room in rooms], np.int32)
 
 
@@ -114,7 +114,7 @@ class Method:
         return str(self.params.get("dialect", JAVA))
 
     def in_dialect(self, dialect: str | None) -> Method:
-        """What a client of a dialect computes under this name; the same where the dialect is not known."""
+        """Return what a client of a dialect computes under this name; the same where the dialect is not known."""
         return self if dialect is None else Method(*in_dialect(self.name, self.params, dialect), problem=self.problem)
 
     @property
@@ -134,7 +134,8 @@ class Method:
         return reads_rooms(self.name)
 
     def strategy(self) -> Strategy:
-        """The strategy; ValueError or TypeError if there is no such thing. Rooms come from the fleet, see `Rooms.put_into`."""
+        """Return the strategy; ValueError or TypeError if there is no such thing. Rooms come from the fleet, see
+        `Rooms.put_into`."""
         if not self.asks_for_rooms:
             return rule(self.name, **self.params)
         params = dict(self.params)
@@ -142,7 +143,7 @@ class Method:
         return rule(self.name, **params).with_rooms(brokers, clients)
 
     def listed(self) -> dict[str | None, list[MessageQueue]]:
-        """CONFIG's list of queues by client id, under None where all clients have the same."""
+        """Return CONFIG's list of queues by client id, under None where all clients have the same."""
         given = self.params.get("message_queues")
         lists = given if isinstance(given, Mapping) else {None: given or ()}
         return {one: listed_queues(queues or ()) for one, queues in lists.items()}

@@ -17,7 +17,7 @@ _JAVAS = "Java's rule is planned instead"
 
 
 def dialect_to_join(group: Group) -> str:
-    """The dialect in which clients that join a group compute the strategy that it is given.
+    """Return the dialect in which clients that join a group compute the strategy that it is given.
 
     It is the one that the group's parameters name or that all its clients have, else Java's. Brokers, where they assign the
     queues, are Java's.
@@ -28,7 +28,8 @@ def dialect_to_join(group: Group) -> str:
 
 
 def dialects_in(group: Group, clients: Iterable[Client]) -> list[str]:
-    """The dialects in which clients of a group compute the strategy that it is given; if not known, that of those that join.
+    """Return the dialects in which clients of a group compute the strategy that it is given; if not known, that of
+    those that join.
 
     Examples
     --------
@@ -41,12 +42,12 @@ def dialects_in(group: Group, clients: Iterable[Client]) -> list[str]:
 
 
 def method_set(strategy: str, params: Mapping[str, Any] | None) -> Method:
-    """A strategy as scenarios and rollouts name it."""
+    """Return a strategy as scenarios and rollouts name it."""
     return Method(*full_name(strategy, dict(params or {})))
 
 
 def as_set(method: Method, dialect: str) -> Method:
-    """What a client of a dialect computes once its group is given a strategy.
+    """Return what a client of a dialect computes once its group is given a strategy.
 
     A client that has one strategy alone keeps that. Of one that has none of this name it is taken that it gets Java's, see
     `computed_otherwise`. Parameters that name a dialect hold for all.
@@ -65,7 +66,7 @@ def as_set(method: Method, dialect: str) -> Method:
 
 
 def has_form(method: Method, dialect: str) -> bool:
-    """Whether clients of a dialect have a strategy of this name.
+    """Return whether clients of a dialect have a strategy of this name.
 
     Examples
     --------
@@ -120,7 +121,8 @@ def computed_otherwise(groups: Iterable[Group], strategy: str, params: Mapping[s
 
 
 def _lacking(method: Method, language: str | None) -> tuple[str, str] | None:
-    """Who clients of a language are that have no such strategy, and what is planned of them; None if they have it."""
+    """Return who clients of a language are that have no such strategy, and what is planned of them; None if they have
+    it."""
     name = dialect_of(language)
     if language is None:
         return "of a language that is not known", f"; {_JAVAS}"

@@ -265,7 +265,8 @@ def utf8(array: pa.Array) -> pa.Array:
 
 
 def _end_to_end(array: pa.Array) -> pa.LargeListArray:
-    """Lists that lie anywhere, or have one length, as lists that lie end to end. Arrow's own cast reads views wrongly."""
+    """Return lists that lie anywhere, or have one length, as lists that lie end to end. Arrow's own cast reads views
+    wrongly."""
     array.validate(full=True)
     lengths = np.asarray(pc.list_value_length(array).fill_null(0))
     return pa.LargeListArray.from_arrays(pa.array(offsets_of(lengths)), array.flatten(), mask=array.is_null())

@@ -78,7 +78,8 @@ class QueueLists:
         route_room: Index | None = None,
         given_ids: Index | None = None,
     ) -> QueueLists:
-        """Lists of which it is known where their routes begin, see `list_routes`; unchecked, for the product's own rooms."""
+        """Return lists of which it is known where their routes begin, see `list_routes`; unchecked, for the product's
+        own rooms."""
         offsets = route_offsets[list_routes]
         return unchecked(
             cls, offsets=offsets, given_ids=given_ids, route_offsets=route_offsets, route_topic=route_topic,
@@ -174,7 +175,7 @@ class QueueLists:
         return lists._with_empty(self, empty, topics, brokers) if empty.size else lists
 
     def _with_empty(self, given: QueueLists, empty: NDArray[Any], topics: Strings, brokers: Strings) -> QueueLists:
-        """These lists with routes of the given ones that hold no queues, in their places.
+        """Return these lists with routes of the given ones that hold no queues, in their places.
 
         Nobody is assigned anything of them, but a client reads such a broker as soon as it is given queues.
         """

@@ -70,7 +70,7 @@ class Runbook(NamedTuple):
     steps: Sequence[dict[str, Any]]
 
     def entries(self) -> list[Entry]:
-        """All steps."""
+        """Return all steps."""
         first = Entry(
             "look at what is there, and at what the change does",
             [self._snapshot("before.json"), *self._foreseen(), self._check],
@@ -86,7 +86,7 @@ class Runbook(NamedTuple):
         return [first, *self._done(), after]
 
     def _done(self) -> Iterator[Entry]:
-        """The acts; a pod that is deleted comes back by itself, so stopping and starting are one step then."""
+        """Yield the acts; a pod that is deleted comes back by itself, so stopping and starting are one step then."""
         rows = list(zip(self.acts, self.steps[1:], strict=True))
         while rows:
             act, row = rows.pop(0)
@@ -150,7 +150,7 @@ class Runbook(NamedTuple):
         return commands
 
     def _foreseen(self) -> list[str]:
-        """Commands that show what the change does."""
+        """Return commands that show what the change does."""
         way, plan = self.way, []
         if way.n_clients != self.change.choices.n_now:
             plan += ["--scale", str(way.n_clients)]
@@ -178,7 +178,7 @@ class Runbook(NamedTuple):
         return f"rmqalloc snapshot {_SERVERS} {self._group} --out {file}"
 
     def markdown(self) -> str:
-        """The runbook as a page."""
+        """Return the runbook as a page."""
         lines = [f"# Runbook: consumer group {code_span(self.consumer_group)}", "", _NEEDS, ""]
         if self.way.strategy:
             lines += [_WHILE_SWITCHING, ""]
@@ -215,7 +215,7 @@ def shell_word(text: str) -> str:
 
 
 def code_span(text: str) -> str:
-    """A name as code in Markdown, whatever backticks it has.
+    """Return a name as code in Markdown, whatever backticks it has.
 
     Examples
     --------
@@ -229,12 +229,12 @@ def code_span(text: str) -> str:
 
 
 def _shown(name: str) -> str:
-    """A name as it may stand in a comment."""
+    """Return a name as it may stand in a comment."""
     return shlex.quote(printable(name))
 
 
 def _pod(client_id: str, more: str = "") -> str:
-    """The pod of a client as a word of kubectl, what is to be done with it, and the client's id as a comment."""
+    """Return the pod of a client as a word of kubectl, what is to be done with it, and the client's id as a comment."""
     host = host_of(client_id)
     try:
         by_address = "%" not in host and bool(ip_address(host))  # a zone behind % may be any text

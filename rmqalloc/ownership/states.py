@@ -274,7 +274,7 @@ def _queues(one: _Part) -> tuple[Keys, Index]:
 
 
 def _queue_rooms(one: _Part, mixed: MixedUnits) -> Index:
-    """Number of the machine room of each queue's broker, of the views of mixed units."""
+    """Return the number of the machine room of each queue's broker, of the views of mixed units."""
     part, fleet, lists = one.part, one.part.fleet, one.part.fleet.queue_lists
     units = one.known[mixed.unit_of[part.rows[one.known]] >= 0]
     if lists.route_room is None:

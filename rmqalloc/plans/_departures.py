@@ -52,7 +52,7 @@ class Departures(NamedTuple):
 
 
 def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
-    """What moves if one client leaves and all others stay, for every client of every group.
+    """Return what moves if one client leaves and all others stay, for every client of every group.
 
     Of several clients with one id one leaves at a time: the id keeps its other places.
 
@@ -126,7 +126,7 @@ class _Ids(NamedTuple):
 
 
 def _holders(fleet: Fleet) -> tuple[Keys, Keys]:
-    """Pairs of a group and a client list: the first unit of each, and the pair of each unit."""
+    """Return pairs of a group and a client list: the first unit of each, and the pair of each unit."""
     groups, _ = distinct_strings(fleet.consumer_groups)
     pairs = groups.astype(np.int64) * (fleet.client_lists.offsets.size - 1) + fleet.unit_client_list
     _, firsts, of_unit = np.unique(pairs, return_index=True, return_inverse=True)
@@ -134,7 +134,8 @@ def _holders(fleet: Fleet) -> tuple[Keys, Keys]:
 
 
 def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys, ids: _Ids) -> Keys:
-    """Queues that move by the client that leaves, the clients of pair ``p`` being ``starts[p]`` to ``starts[p + 1]``.
+    """Return queues that move by the client that leaves, the clients of pair ``p`` being ``starts[p]`` to ``starts[p +
+    1]``.
 
     Of equal ids the first counts; of those of a ring that are odd nothing is reported.
     """
@@ -156,7 +157,7 @@ def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys, 
 
 
 def _moved_by_position(fleet: Fleet, s: Strategy, starts: Keys, holders: Keys, ids: _Ids) -> Keys:
-    """The same for a strategy that goes by positions.
+    """Return the same for a strategy that goes by positions.
 
     With n - 1 clients the queue goes to position w, which is the client of position w before if the one who left was behind
     it, and that of w + 1 otherwise. So for each queue there are two answers: one if a client up to w leaves, and one if a
@@ -186,7 +187,7 @@ def _moved_by_position(fleet: Fleet, s: Strategy, starts: Keys, holders: Keys, i
 
 
 def _least(fleet: Fleet, had: Owners, starts: Keys, holders: Keys, ids: _Ids) -> Keys:
-    """Fewest queues that can move by the client that leaves.
+    """Return the fewest queues that can move by the client that leaves.
 
     Of n - 1 clients, r may keep b + 1 queues and the others b: kept are, over those that stay, the sum of the lesser of load
     and b, and one each of at most r that have more. Clients that own nothing all come to the same. Equal ids are one client,
@@ -225,7 +226,7 @@ class _Kept(NamedTuple):
 
 
 def _added(places: Keys, numbers: NDArray[Any], size: int) -> Keys:
-    """Sums of numbers by their place."""
+    """Return sums of numbers by their place."""
     return np.bincount(places, numbers, size).astype(np.int64)
 
 
@@ -250,7 +251,7 @@ def _lay_out(
 
 
 def _pieces(sizes: Keys) -> Iterator[slice]:
-    """Stretches of departures whose client lists together are of a size that memory has room for."""
+    """Yield stretches of departures whose client lists together are of a size that memory has room for."""
     if sizes.size:
         number = offsets_of(sizes)[:-1] // _MOST_SLOTS
         cuts = [0, *(1 + np.flatnonzero(np.diff(number))).tolist(), sizes.size]
@@ -258,7 +259,7 @@ def _pieces(sizes: Keys) -> Iterator[slice]:
 
 
 def _one_by_one(fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places: Keys) -> tuple[Keys, Keys]:
-    """Figures of some departures: a copy of the unit for each, from whose client list one place goes."""
+    """Return figures of some departures: a copy of the unit for each, from whose client list one place goes."""
     lists, sizes = fleet.client_lists, fleet.n_clients[units]
     slots = ranges(fleet.slot_starts[units], sizes)
     rooms = None if lists.slot_room is None else lists.slot_room[slots]

@@ -31,7 +31,7 @@ class Departure(NamedTuple):
 
 
 def split_groups(read: ViewUnits) -> set[str]:
-    """Groups with clients of several dialects, where that makes a difference."""
+    """Return groups with clients of several dialects, where that makes a difference."""
     names, dialects = read.batch.column("consumer_group"), dict[str, set[str | None]]()
     for row in read.mixed.unit_of if read.dialects else ():
         dialects.setdefault(names[row].as_py(), set()).add(read.dialects.get(row))
@@ -39,7 +39,7 @@ def split_groups(read: ViewUnits) -> set[str]:
 
 
 def mixed_departures(read: ViewUnits, scenario: Scenario, clients: Mapping[str, Sequence[str]]) -> Iterator[Departure]:
-    """The departures of clients from the state behind a scenario."""
+    """Yield the departures of clients from the state behind a scenario."""
     names = read.units.column("consumer_group").to_pylist()
     every = [*dict.fromkeys(one for ids in clients.values() for one in ids)]
     for some in (every[start : start + _AT_ONCE] for start in range(0, len(every), _AT_ONCE)):
@@ -55,7 +55,7 @@ def mixed_departures(read: ViewUnits, scenario: Scenario, clients: Mapping[str, 
 
 
 def _sums(found: States, number: int, has_it: list[bool], names: list[str]) -> dict[str, tuple[int, int]]:
-    """Moved and least moves from the first scenario to another, by group."""
+    """Return moved and least moves from the first scenario to another, by group."""
     assert found.mixed is not None
     _, before, *_ = found.states
     after, rows = found.states[number], np.flatnonzero(found.numbers.is_mixed)

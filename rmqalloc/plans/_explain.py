@@ -71,7 +71,7 @@ class Explanation(TableResult):
     others: tuple[str, ...] = ()
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """The steps in their order, and what they come to; ``top`` leaves none of them out."""
+        """Yield the steps in their order, and what they come to; ``top`` leaves none of them out."""
         checked_top(top)
         owner = "nobody owns" if self.owner is None else f"client {printable(self.owner)} owns"
         if self.owner is not None and self.others:
@@ -84,7 +84,7 @@ class Explanation(TableResult):
         yield f"So {owner} it."
 
     def main_table(self) -> pa.Table:
-        """One row, without the facts."""
+        """Return one row, without the facts."""
         row = self.to_dict()
         return pa.Table.from_pylist([{**row.pop("queue"), **{name: row[name] for name in row if name != "facts"}}])
 
@@ -166,7 +166,7 @@ def explain(
 
 
 def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
-    """The row of a group and a topic by their names."""
+    """Return the row of a group and a topic by their names."""
     groups = by_name(snapshot.groups, "consumer groups")
     if group not in groups:
         raise no_match(group, groups, "consumer group")
@@ -201,13 +201,13 @@ def _known(rooms: Sequence[tuple[str, str | None]]) -> dict[str, str]:
 
 
 def _strategy(row: Mapping[str, Any]) -> Strategy:
-    """The group's own strategy."""
+    """Return the group's own strategy."""
     made = rule(row["strategy"], **json.loads(row["strategy_params"] or "{}"))
     return made if row["virtual_nodes"] is None else made.with_virtual_nodes(row["virtual_nodes"])
 
 
 def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
-    """There is no such queue, and what there is."""
+    """Return there is no such queue, and what there is."""
     ids = [one.queue_id for one in queues if one.broker_name == queue.broker_name]
     if ids:
         return f"topic {queue.topic!r} has the queues {min(ids)} to {max(ids)} on {queue.broker_name!r}, not {queue.queue_id}"
@@ -220,7 +220,7 @@ def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
 
 
 def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanation | None:
-    """The owners of a queue in a group whose clients differ; None for other groups."""
+    """Return the owners of a queue in a group whose clients differ; None for other groups."""
     [*groups] = (one for one in snapshot.groups if one.name == group)
     views = _views_to_explain(snapshot, groups[0], queue.topic) if len(groups) == 1 else None
     if views is None:
@@ -249,7 +249,7 @@ def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanatio
 
 
 def _views_to_explain(snapshot: Snapshot, group: Group, topic: str) -> tuple[GroupViews, UnitViews] | None:
-    """The views of a unit, None if its clients have one view of it, or it is not known what they divide by."""
+    """Return the views of a unit, None if its clients have one view of it, or it is not known what they divide by."""
     is_known = group.strategy_doubt is None or known_by_client(group)
     if sharing_of(group) is not None or not is_known or not differ(group):
         return None
@@ -266,7 +266,7 @@ def _views_to_explain(snapshot: Snapshot, group: Group, topic: str) -> tuple[Gro
 
 
 def _taker(view: View, queue: MessageQueue, rooms: Rooms) -> tuple[str | None, Sequence[str]]:
-    """The client that a view gives a queue to, and why."""
+    """Return the client that a view gives a queue to, and why."""
     if queue not in view.queues or not view.client_ids:
         return None, ()
     made = _with_rooms(view.method.strategy(), view, rooms)
@@ -283,7 +283,7 @@ def _with_rooms(made: Strategy, view: View, rooms: Rooms) -> Strategy:
 
 
 def _over(unit: UnitViews, view: View) -> str:
-    """What a view divides, where it is not what there is."""
+    """Return what a view divides, where it is not what there is."""
     parts = []
     if view.queues != unit.queues:
         parts.append(f"{counted(len(view.queues), 'queue')} of a route of their own")
@@ -295,7 +295,7 @@ def _over(unit: UnitViews, view: View) -> str:
 def _taken(
     view: View, queue: MessageQueue, taker: str | None, reasons: Sequence[str], ids: Sequence[str]
 ) -> Iterator[str]:
-    """What a view comes to."""
+    """Yield what a view comes to."""
     yield from reasons
     if queue not in view.queues:
         yield "which does not have the queue: nobody takes it by this view"

@@ -92,7 +92,7 @@ class Gates:
     informed_by: Annotated[str, Text(WAYS)] = "notice"
 
     def to_data(self) -> dict[str, float | bool | str]:
-        """The bounds that there are, as a plan's file holds them.
+        """Return the bounds that there are, as a plan's file holds them.
 
         Examples
         --------
@@ -110,7 +110,7 @@ class Gates:
         return self == Gates(informed_by=self.informed_by)
 
     def broken(self, plan: Plan) -> tuple[GateViolation, ...]:
-        """Groups that do not keep the bounds, scenario by scenario."""
+        """Return groups that do not keep the bounds, scenario by scenario."""
         found: list[GateViolation] = []
         if self.is_open:
             return ()
@@ -142,7 +142,7 @@ class Gates:
         yield from _lost(before, after)
 
     def _transitions(self, plan: Plan) -> Iterator[GateViolation]:
-        """Groups in which too much is open while clients follow."""
+        """Yield groups in which too much is open while clients follow."""
         if (self.max_unowned, self.max_double, self.max_unowned_seconds) == (None, None, None):
             return
         seconds = None if self.max_unowned_seconds is None else SecondsBound.parse(self.max_unowned_seconds)
@@ -151,7 +151,7 @@ class Gates:
                 yield GateViolation(row["scenario"], row["consumer_group"], text)
 
     def _open(self, row: dict[str, Any], seconds: SecondsBound | None) -> Iterator[str]:
-        """What is not kept of the transition of a group."""
+        """Yield what is not kept of the transition of a group."""
         bounds = (
             ("unowned", "without an owner", self.max_unowned),
             ("double_owned", "with several owners", self.max_double),
@@ -190,7 +190,7 @@ def read_gates(path: str | os.PathLike[str]) -> Gates:
 
 
 def gates_schema() -> dict[str, Any]:
-    """JSON Schema of a file of gates.
+    """Return JSON Schema of a file of gates.
 
     Examples
     --------

@@ -169,7 +169,7 @@ class Plan(TableResult):
     undo = lazy_property[Mapping[str, Any] | None](attrgetter("details.undo"))
 
     def transitions(self, informed_by: str = "notice") -> pa.Table:
-        """What is open while the clients of every group follow a scenario one by one.
+        """Return what is open while the clients of every group follow a scenario one by one.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class Plan(TableResult):
         return self.details.transitions(self.scenarios, informed_by)
 
     def text(self) -> Iterator[str]:
-        """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""
+        """Yield the plan as JSON, piece by piece and always the same, but for its hash and the last brace."""
         yield canonical(self._head())[:-1]
         yield from (f',"{name}":{plain_text(one)}' for name, one in self._certificate().items())
         yield ',"tables":{'
@@ -227,11 +227,11 @@ class Plan(TableResult):
         return hashed.hexdigest()
 
     def parts(self) -> dict[str, Any]:
-        """The document of the plan's file, but for its tables and its hash."""
+        """Return the document of the plan's file, but for its tables and its hash."""
         return {**self._head(), **self._certificate()}
 
     def to_dict(self) -> dict[str, Any]:
-        """The document of the plan's file, its hash included."""
+        """Return the document of the plan's file, its hash included."""
         tables = {name: getattr(self, name) for name in self.TABLES}
         columns = {
             name: {key: plain_column(table[key]) for key in table.column_names} for name, table in tables.items()

@@ -81,7 +81,7 @@ class PlanFile:
     signature: str | None
 
     def signed_text(self) -> Iterator[str]:
-        """What a signature is of: all but itself and the digest, as it was written."""
+        """Return what a signature is of: all but itself and the digest, as it was written."""
         return _content({name: one for name, one in self.data.items() if name != "signature"})
 
 
@@ -126,7 +126,8 @@ class _Inputs:
 
 
 def plan_schema() -> dict[str, Any]:
-    """JSON Schema of a saved plan: a table is a mapping of columns, a column of text its words and the rows' positions in them.
+    """Return JSON Schema of a saved plan: a table is a mapping of columns, a column of text its words and the rows'
+    positions in them.
 
     Examples
     --------
@@ -177,7 +178,7 @@ def _read(data: Any) -> PlanFile:
 
 
 def _inputs(file: _Fields) -> PlanInputs:
-    """The inputs of a plan of this version, by the reader of snapshots."""
+    """Return the inputs of a plan of this version, by the reader of snapshots."""
     try:
         given: _Inputs = record(_Inputs).read(file.inputs)
         snapshot = from_document(given.snapshot)
@@ -187,7 +188,8 @@ def _inputs(file: _Fields) -> PlanInputs:
 
 
 def _content(data: Mapping[str, Any]) -> Iterator[str]:
-    """The text that the digest is of: with all values as they are, in the order in which `Plan.text` writes them."""
+    """Yield the text that the digest is of: with all values as they are, in the order in which `Plan.text` writes
+    them."""
     head = data.keys() - {*_BEHIND, *_AROUND}
     yield canonical({name: data[name] for name in head})[:-1]
     for name in (one for one in _BEHIND if one in data):
@@ -195,7 +197,7 @@ def _content(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _in_order(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """Tables and columns in their order, unknown ones last, so that a key more is another content."""
+    """Return tables and columns in their order, unknown ones last, so that a key more is another content."""
     found: dict[str, Any] = {}
     for name in sorted(tables, key=[*SCHEMAS, *tables].index):
         known = SCHEMAS[name].names if name in SCHEMAS else []
@@ -205,7 +207,7 @@ def _in_order(tables: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_v2(columns: Any, new: Mapping[str, Any]) -> Any:
-    """Columns of a table of v1 with those that v2 has besides, where they are not there."""
+    """Return columns of a table of v1 with those that v2 has besides, where they are not there."""
     if not isinstance(columns, Mapping) or not isinstance(
         others := columns.get("moved", columns.get("queue_id")), list
     ):

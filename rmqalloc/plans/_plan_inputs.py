@@ -66,7 +66,7 @@ class PlanInputs:
 
 
 def digest_of(snapshot: Snapshot) -> str:
-    """SHA-256 of a snapshot's document, whatever form it was read from."""
+    """Return SHA-256 of a snapshot's document, whatever form it was read from."""
     import hashlib
 
     return hashlib.sha256(canonical(to_document(snapshot)).encode()).hexdigest()
@@ -77,7 +77,7 @@ def _fits(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _topics_of(group: Group) -> Iterator[str]:
-    """The topics that a group, its clients or its lags name."""
+    """Yield the topics that a group, its clients or its lags name."""
     yield from group.subscriptions
     yield RETRY_PREFIX + group.name
     yield from (lag.queue.topic for lag in group.lags)

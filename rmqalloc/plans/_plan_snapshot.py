@@ -120,7 +120,7 @@ def read_views(
     with_retry: bool,
     with_shared: bool,
 ) -> ViewUnits:
-    """The views of the chosen groups that scenarios are done to."""
+    """Return the views of the chosen groups that scenarios are done to."""
     joining, to_set = joining_ids(scenarios), strategies_set(scenarios)
     return view_units(snapshot, groups, topics, with_retry, joining, with_shared, to_set)
 
@@ -128,7 +128,7 @@ def read_views(
 def _otherwise(
     known: Snapshot, to_set: Iterable[tuple[str, Mapping[str, Any] | None]], groups: Sequence[str]
 ) -> Iterator[str]:
-    """Which clients lack a strategy that scenarios set."""
+    """Yield which clients lack a strategy that scenarios set."""
     chosen = [one for one in known.groups if matches_any(one.name, groups)]
     for strategy, params in to_set:
         yield from computed_otherwise(chosen, strategy, params)

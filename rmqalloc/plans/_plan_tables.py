@@ -44,7 +44,7 @@ class Lags(NamedTuple):
     messages: Keys
 
     def of(self, queues: Keys) -> tuple[Keys, NDArray[np.bool_]]:
-        """Messages of some queues, and whether they are known."""
+        """Return messages of some queues, and whether they are known."""
         if not self.keys.size:
             return np.zeros(queues.size, np.int64), np.zeros(queues.size, bool)
         places = np.minimum(np.searchsorted(self.keys, queues), self.keys.size - 1)
@@ -145,7 +145,7 @@ class PlanTables:
         return [one.flows(self._numbers.rows_of(one.keys), n_clients) for one in self._between]
 
     def _clients_between(self, scenario: int) -> Clients:
-        """Clients of every unit before and after a scenario."""
+        """Return clients of every unit before and after a scenario."""
         before, *_ = states = self._numbered.states
         return clients_between(before, states[scenario], self._flows[scenario], self._numbers)
 
@@ -170,7 +170,7 @@ class PlanTables:
 
     @staticmethod
     def _sums(units: pa.Table, of_row: Keys, is_shared: NDArray[np.bool_]) -> dict[str, Any]:
-        """What the figures of a group's topics add up to, given groups of which several clients read a queue."""
+        """Return what the figures of a group's topics add up to, given groups of which several clients read a queue."""
 
         def total(column: pa.ChunkedArray) -> Keys:
             values = pc.fill_null(column, 0).to_numpy()
@@ -185,7 +185,7 @@ class PlanTables:
         return columns
 
     def _backlog_moved(self, scenario: int, of_row: Keys, n_groups: int) -> pa.Array:
-        """Messages not yet consumed of the queues that change owner."""
+        """Return messages not yet consumed of the queues that change owner."""
         queues = self._between[scenario]
         group, moved = of_row[self._numbers.rows_of(queues.keys)], queues.moved
         messages, known = self._lags.of(queues.keys)
@@ -246,7 +246,7 @@ def _change(queues: Between) -> NDArray[Any]:
 
 
 def _lags(snapshot: Snapshot, batch: pa.RecordBatch, numbers: Numbers) -> Lags:
-    """What the snapshot knows of the queues that are planned."""
+    """Return what the snapshot knows of the queues that are planned."""
     units = zip(batch.column("consumer_group").to_pylist(), batch.column("topic").to_pylist(), strict=True)
     row_of = {unit: row for row, unit in enumerate(units)}
     place = {name: i for i, name in enumerate(numbers.brokers)}

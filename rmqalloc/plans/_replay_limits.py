@@ -55,7 +55,7 @@ def check_size(inputs: PlanInputs, scenarios: Sequence[Scenario]) -> None:
 
 
 def _nodes_set(change: object) -> int:
-    """Virtual nodes that a change gives."""
+    """Return virtual nodes that a change gives."""
     if isinstance(change, SetVirtualNodes):
         return change.virtual_nodes
     params = change.params or {} if isinstance(change, SetStrategy) else {}

@@ -50,7 +50,7 @@ def text_of(signed: hmac.HMAC) -> str:
 
 
 def is_signed(pieces: Iterable[str], signature: str, key: bytes) -> bool:
-    """Whether a signature is of that text and by this key.
+    """Return whether a signature is of that text and by this key.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def read_tables(stored: Mapping[str, Any], scenarios: Sequence[str]) -> Tables:
 
 
 def _problems(tables: Tables, states: Sequence[str]) -> Iterator[str]:
-    """What is wrong with values and rows."""
+    """Yield what is wrong with values and rows."""
     for name, table in tables.items():
         for field in table.schema:
             column = table[field.name]
@@ -64,7 +64,7 @@ def _problems(tables: Tables, states: Sequence[str]) -> Iterator[str]:
 
 
 def _readers_lacking(queues: pa.Table) -> Iterator[str]:
-    """Queues with other owners beside none, or with none or nobody among the others."""
+    """Yield queues with other owners beside none, or with none or nobody among the others."""
     for when in ("before", "after"):
         others = queues[f"others_{when}"]
         there = pc.fill_null(pc.greater(pc.list_value_length(others), 0), False)
@@ -78,7 +78,7 @@ def _readers_lacking(queues: pa.Table) -> Iterator[str]:
 
 
 def _figures_lacking(units: pa.Table) -> Iterator[str]:
-    """Figures that are there though a unit has an error, or the other way round."""
+    """Yield figures that are there though a unit has an error, or the other way round."""
     good = pc.equal(units["err_code"], 0)
     for name in sorted(_FIGURES):
         has = pc.is_valid(units[name])
@@ -90,7 +90,7 @@ def _figures_lacking(units: pa.Table) -> Iterator[str]:
 
 
 def _out_of_place(tables: Tables, states: Sequence[str]) -> Iterator[str]:
-    """Rows that do not stand where their scenario, group and topic belong."""
+    """Yield rows that do not stand where their scenario, group and topic belong."""
     units, n_states = tables["units"], len(states)
     names = _pairs(units)
     current = names[::n_states]
@@ -126,7 +126,7 @@ def _first(mask: Any) -> int:
 
 
 def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:
-    """The table that `rmqalloc.plans._plan.plain_column` wrote."""
+    """Return the table that `rmqalloc.plans._plan.plain_column` wrote."""
     if not isinstance(columns, Mapping) or columns.keys() != set(schema.names):
         raise PlanError(f"tables.{name} must be a mapping of the columns {', '.join(schema.names)}")
     made = [_column(columns[field.name], f"tables.{name}.{field.name}", field.type) for field in schema]

@@ -27,7 +27,7 @@ Columns = dict[str, Any]
 
 
 def _followed(scenario: Scenario, informed_by: str) -> str:
-    """How clients learn of a scenario: by the slowest of its changes."""
+    """Return how clients learn of a scenario: by the slowest of its changes."""
     kinds = {change.followed_by for change in scenario.changes}
     return next((kind for kind in (DEPLOYMENT, ROUTES) if kind in kinds), informed_by)
 
@@ -56,7 +56,7 @@ class PlannedStates(NamedTuple):
 
 
 def transitions_table(planned: PlannedStates, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
-    """A row for every scenario and group: `TRANSITIONS_SCHEMA`."""
+    """Return a row for every scenario and group: `TRANSITIONS_SCHEMA`."""
     groups = _Groups(planned)
     before, *states = planned.states.states
     parts = [TRANSITIONS_SCHEMA.empty_table()]
@@ -97,7 +97,8 @@ class _Groups:
         self._routes, self._written, self._writable = self._n_written(planned.snapshot, topics.dictionary.to_pylist())
 
     def _n_written(self, snapshot: Snapshot, topics: list[str]) -> tuple[Keys, Keys, Keys]:
-        """Topics and brokers as one number, ascending, how many queues producers write to there, and how many they may."""
+        """Return topics and brokers as one number, ascending, how many queues producers write to there, and how many
+        they may."""
         broker = {name: i for i, name in enumerate(self._numbers.brokers)}
         topic = {name: i for i, name in enumerate(topics)}
         found = {
@@ -113,7 +114,7 @@ class _Groups:
         return np.array(sorted(found), np.int64), np.array(written, np.int64), np.array(writable, np.int64)
 
     def _is_written(self, queues: Between) -> Mask:
-        """Whether producers write to queues: of new ones, to all of a broker that they may write to."""
+        """Return whether producers write to queues: of new ones, to all of a broker that they may write to."""
         rows, (route, queue_id) = self._numbers.rows_of(queues.keys), np.divmod(queues.keys, self._numbers.n_queue_ids)
         n_brokers = max(len(self._numbers.brokers), 1)
         pairs = self._topic[rows] * n_brokers + route % n_brokers
@@ -129,12 +130,12 @@ class _Groups:
         return len(self.names)
 
     def _present(self, of: ClientRows) -> Keys:
-        """Groups and clients as one number, ascending."""
+        """Return groups and clients as one number, ascending."""
         clients = self._numbers.client_numbers.of(of.clients.astype(np.int64), of.repeats)
         return distinct(self._of_row[of.rows] * self._stride + clients)
 
     def _hearings(self, followed: str, joins_alone: bool) -> tuple[list[Hearing | None], Keys]:
-        """How clients are informed, and which of these holds for each group."""
+        """Return how clients are informed, and which of these holds for each group."""
         if followed in (DEPLOYMENT, ROUTES):
             return [None if followed == DEPLOYMENT else BY_ROUTES], np.zeros(self._n_groups, np.int64)
         kinds, way = np.unique(2 * self._n_brokers + self._ordered, return_inverse=True)
@@ -142,7 +143,7 @@ class _Groups:
         return [one.of_a_join() if joins_alone else one for one in found], way.astype(np.int64)
 
     def figures(self, queues: Between, before: State, after: State, followed: str, joins_alone: bool) -> Columns:
-        """What is open while clients follow."""
+        """Return what is open while clients follow."""
         queues = queues.some(np.flatnonzero(queues.is_))
         rows, written = self._numbers.rows_of(queues.keys), self._is_written(queues)
         group, shared = self._of_row[rows], self._is_shared[rows]
@@ -180,7 +181,8 @@ class _Groups:
 
     @staticmethod
     def _named(name: str, found: Open, locked: Mask) -> Columns:
-        """Figures by the names of their columns; no seconds where a broker's locks keep the second reader waiting."""
+        """Return figures by the names of their columns; no seconds where a broker's locks keep the second reader
+        waiting."""
         columns = {
             f"{name}_{field}": np.where(locked, 0, value) if "seconds" in field else value
             for field, value in found._asdict().items()
@@ -209,7 +211,8 @@ class _ReadersAfter(NamedTuple):
 
     @classmethod
     def of(cls, sets: ReaderSets, owners: Index, groups: Keys, present: Keys) -> _ReadersAfter:
-        """The readers of queues, given the numbers of all, and what the keys of each queue's clients begin with."""
+        """Return the readers of queues, given the numbers of all, and what the keys of each queue's clients begin
+        with."""
         queues, clients = sets.readers(owners)
         keys = groups[queues] + clients
         at = np.searchsorted(present, keys)
@@ -219,7 +222,8 @@ class _ReadersAfter(NamedTuple):
         return cls(at, starts[:-1], n, np.where(n > 0, np.append(at, -1)[starts[:-1]], -1))
 
     def as_rows(self, queues: Keys, begin: int) -> NDArray[np.int64]:
-        """The readers of some queues as positions from ``begin`` on, side by side; -1 where there are no more."""
+        """Return the readers of some queues as positions from ``begin`` on, side by side; -1 where there are no
+        more."""
         n = self.n[queues]
         found = np.full((int(n.max(initial=0)), queues.size), -1, np.int64)
         places = list_positions(offsets_of(n))

@@ -88,7 +88,7 @@ def undo_plan(plan: Plan, snapshot: Snapshot | Known, scenario: str | None = Non
 
 
 def _name(plan: Plan, scenario: str | None) -> str:
-    """The scenario that is meant."""
+    """Return the scenario that is meant."""
     names = [one.name for one in plan.scenarios]
     if scenario is None and len(names) == 1:
         return names[0]
@@ -104,14 +104,14 @@ def _name(plan: Plan, scenario: str | None) -> str:
 
 
 def _states(inputs: PlanInputs, scenario: Scenario) -> tuple[UnitRows, UnitRows]:
-    """Rows of all units before and after a scenario."""
+    """Return rows of all units before and after a scenario."""
     made = planned(inputs.snapshot, [scenario], inputs.groups, inputs.topics, inputs.with_retry, with_shared=True)
     before, after = made.evaluation.states
     return unit_rows(made.read, before), unit_rows(made.read, after, scenario)
 
 
 def _rows_now(inputs: PlanInputs, snapshot: Snapshot | Known, scenario: Scenario, before: UnitRows) -> UnitRows:
-    """Rows of the same units by another snapshot, as far as they are there.
+    """Return rows of the same units by another snapshot, as far as they are there.
 
     They stand beside those of before, whose clients they are of; the main one alone where the views are not the same.
     """
@@ -142,7 +142,7 @@ def _check_moved(before: UnitRows, after: UnitRows, now: UnitRows, named_ids: se
 
 
 def _differences(unit: Unit, before: UnitRows, after: UnitRows, units: UnitRows, named_ids: set[str]) -> Iterator[str]:
-    """What a unit has otherwise now than planned."""
+    """Yield what a unit has otherwise now than planned."""
     group, topic = unit
     if unit not in units:
         yield f"{group} topic {topic} is not there"
@@ -171,7 +171,7 @@ def _rule(method: Method) -> str:
 
 
 def _scenarios(ways: Sequence[Mapping[str, Any]], name: str) -> Iterator[dict[str, Any]]:
-    """Ways back as scenarios of their groups."""
+    """Yield ways back as scenarios of their groups."""
     for number, one in enumerate(ways, start=1):
         which = f" ({number} of {len(ways)})" if len(ways) > 1 else ""
         topics = {"topics": [*map(literal, one["topics"])]} if "topics" in one else {}
@@ -196,7 +196,7 @@ def _check_owners(plan: Plan, made: Plan, ways: Sequence[Mapping[str, Any]]) -> 
 
 
 def _rows(plan: Plan, scenario: str, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Rows of the queues that are there after a scenario."""
+    """Yield rows of the queues that are there after a scenario."""
     rows = plan.queues.filter(pc.equal(plan.queues["scenario"], scenario))
     rows = rows.filter(pc.not_equal(rows["change"], "gone"))
     yield from zip(*(rows[name].to_pylist() for name in columns), strict=True)

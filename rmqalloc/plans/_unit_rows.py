@@ -78,7 +78,7 @@ def unit_rows(read: ViewUnits, state: ScenarioState, scenario: Scenario | None =
 
 
 def _methods(read: ViewUnits) -> list[Method]:
-    """The strategy of every row before any change."""
+    """Return the strategy of every row before any change."""
     columns = (read.batch.column(name).to_pylist() for name in ("strategy", "virtual_nodes", "strategy_params"))
     made: dict[tuple[Any, ...], Method] = {}
     rules = list(zip(*columns, strict=True))
@@ -92,7 +92,7 @@ def _methods(read: ViewUnits) -> list[Method]:
 def _methods_after(
     read: ViewUnits, methods: Sequence[Method], names: Sequence[Unit], scenario: Scenario
 ) -> Iterator[Method]:
-    """The strategy of every row after a scenario; clients that all read every queue keep theirs."""
+    """Yield the strategy of every row after a scenario; clients that all read every queue keep theirs."""
     changes = [one for one in scenario.changes if isinstance(one, SetStrategy | SetVirtualNodes)]
     for row, (method, (group, topic)) in enumerate(zip(methods, names, strict=True)):
         shared = read.mixed.shared.get(row)
@@ -162,7 +162,7 @@ def _fits(name: str, patterns: Sequence[str]) -> bool:
 
 
 def _lists(part: EvaluatedUnits) -> Iterator[tuple[int, tuple[Clients, Brokers]]]:
-    """Clients and brokers of some units, by row; units that share a list share a tuple."""
+    """Yield clients and brokers of some units, by row; units that share a list share a tuple."""
     fleet = part.fleet
     reader = _Reader(fleet)
     lists = zip(part.rows.tolist(), fleet.unit_client_list.tolist(), fleet.unit_queue_list.tolist(), strict=True)
@@ -180,7 +180,7 @@ class _Reader:
         self._known: tuple[dict[int, Clients], dict[int, Brokers]] = {}, {}
 
     def clients(self, number: int) -> Clients:
-        """Clients of a list."""
+        """Return clients of a list."""
         known, lists = self._known[0], self._fleet.client_lists
         if number not in known:
             start, end = lists.offsets[number : number + 2].tolist()
@@ -191,7 +191,7 @@ class _Reader:
         return known[number]
 
     def brokers(self, number: int) -> Brokers:
-        """Brokers of a list, each with the number of its queues."""
+        """Return brokers of a list, each with the number of its queues."""
         known, lists = self._known[1], self._fleet.queue_lists
         if number not in known:
             first, behind = lists.list_routes[number : number + 2].tolist()

@@ -61,7 +61,7 @@ class Verification:
         return not self.problems and not self.not_recomputed
 
     def lines(self) -> Iterator[str]:
-        """All of it as text, a line each; text from the file cannot make another line."""
+        """Yield all of it as text, a line each; text from the file cannot make another line."""
         head = "nothing differs, but not all could be recomputed" if self.not_recomputed else "verified"
         yield "rejected" if self.problems else head
         named = {"problem": self.problems, "recomputed": self.recomputed, "not recomputed": self.not_recomputed}
@@ -124,7 +124,7 @@ def verify(
 
 
 def _signature(file: PlanFile, key: bytes | None) -> Iterator[tuple[bool, str]]:
-    """What is to be said of the signature, and whether it is right."""
+    """Yield what is to be said of the signature, and whether it is right."""
     if key is None:
         if file.signature is not None:
             yield False, "signature: there is one, and no key was given"
@@ -137,7 +137,7 @@ def _signature(file: PlanFile, key: bytes | None) -> Iterator[tuple[bool, str]]:
 
 
 def _not_replayed(file: PlanFile, problems: Sequence[str], said: Sequence[tuple[bool, str]]) -> Verification:
-    """The answer where the file holds no inputs that are read."""
+    """Return the answer where the file holds no inputs that are read."""
     if problems:
         return Verification(tuple(problems))
     made_by = (
@@ -153,7 +153,7 @@ def _not_replayed(file: PlanFile, problems: Sequence[str], said: Sequence[tuple[
 def _replayed(
     file: PlanFile, inputs: PlanInputs, problems: list[str], said: Sequence[tuple[bool, str]], with_snapshot: bool
 ) -> Verification:
-    """The answer where the plan can be made again."""
+    """Return the answer where the plan can be made again."""
     plan, is_ours = file.plan, file.plan.semantics == SEMANTICS
     try:
         check_size(inputs, plan.scenarios)
@@ -186,7 +186,7 @@ def _made_by(file: PlanFile) -> str:
 
 
 def _done(again: Plan, plan: Plan, with_snapshot: bool) -> list[str]:
-    """What was made again."""
+    """Return what was made again."""
     rows = ", ".join(f"{name} {getattr(again, name).num_rows:,}" for name in again.TABLES)
     done = ["content: its digest", f"tables: {rows} rows", f"warnings and errors: {len(plan.warnings):,} warnings"]
     if plan.gates:
@@ -197,7 +197,7 @@ def _done(again: Plan, plan: Plan, with_snapshot: bool) -> list[str]:
 
 
 def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:
-    """Gates that are none, and groups that do not keep them."""
+    """Yield gates that are none, and groups that do not keep them."""
     try:
         read_gates: Gates = record(Gates).read(gates)
     except (FieldError, DocumentError) as error:
@@ -209,7 +209,7 @@ def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:
 
 
 def _differences(file: PlanFile, again: Plan) -> Iterator[str]:
-    """What stands in the file otherwise than it is made again."""
+    """Yield what stands in the file otherwise than it is made again."""
     made, given = again.parts(), {name: one for name, one in file.data.items() if name not in ("digest", "signature")}
     if file.plan.inputs is None:  # of an earlier version, whose head and inputs have another form
         compared = {"scenarios", "warnings", "snapshotTime"}

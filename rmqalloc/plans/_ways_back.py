@@ -51,12 +51,12 @@ def ways_back(before: UnitRows, after: UnitRows) -> list[Back]:
 
 
 def differ(before: Sequence[UnitRow], after: Sequence[UnitRow]) -> bool:
-    """Whether a unit is not as it was; brokers without queues make no difference."""
+    """Return whether a unit is not as it was; brokers without queues make no difference."""
     return [one.in_use for one in before] != [one.in_use for one in after]
 
 
 def _back(topic: str, before: Sequence[UnitRow], after: Sequence[UnitRow]) -> Back:
-    """Changes that lead a unit back, or the reason why there are none."""
+    """Return changes that lead a unit back, or the reason why there are none."""
     goal, now = before[0], after[0]
     if len(before) > 1 and {one for one, _ in goal.clients} - {one for one, _ in now.clients}:
         return {"reason": OTHER_VIEWS}
@@ -82,7 +82,7 @@ def _back(topic: str, before: Sequence[UnitRow], after: Sequence[UnitRow]) -> Ba
 
 
 def _clients(now: UnitRow, goal: UnitRow) -> Iterator[Change]:
-    """Clients that go, and those that come back, room by room."""
+    """Yield clients that go, and those that come back, room by room."""
     leaving = list(dict.fromkeys(one for one, _ in Counter(now.clients) - Counter(goal.clients)))
     if leaving:
         yield {"remove_clients": {"ids": _texts(leaving)}}
@@ -99,12 +99,13 @@ def _has_distinct_ids(row: UnitRow) -> bool:
 
 
 def _in_rooms(row: UnitRow) -> dict[str, tuple[int, str | None]]:
-    """Queues and machine room of every broker that has queues."""
+    """Return queues and machine room of every broker that has queues."""
     return {name: (n, room) for name, n, room in row.in_use.brokers}
 
 
 def _same_queues(topic: str, now: UnitRow, goal: UnitRow) -> list[Change]:
-    """One number of queues for all brokers, where that will do; retry topics, which brokers make, are not reached by it."""
+    """Return one number of queues for all brokers, where that will do; retry topics, which brokers make, are not
+    reached by it."""
     want = _in_rooms(goal)
     counts = {n for n, _ in want.values()}
     rooms = {name: room for name, (_, room) in want.items()}
@@ -116,7 +117,8 @@ def _same_queues(topic: str, now: UnitRow, goal: UnitRow) -> list[Change]:
 
 
 def _brokers(topic: str, now: UnitRow, goal: UnitRow) -> Iterator[Change]:
-    """Brokers that go and come back, and the queues of each; a broker in another machine room goes and comes back, too."""
+    """Yield brokers that go and come back, and the queues of each; a broker in another machine room goes and comes
+    back, too."""
     have, want = _in_rooms(now), _in_rooms(goal)
     topics = {"topics": literal(topic)} if topic.startswith(RETRY_PREFIX) else {}
     stay = {name: n for name, (n, room) in have.items() if name in want and want[name][1] == room}
@@ -131,5 +133,5 @@ def _brokers(topic: str, now: UnitRow, goal: UnitRow) -> Iterator[Change]:
 
 
 def _texts(found: list[str]) -> str | list[str]:
-    """Texts as changes have them."""
+    """Return texts as changes have them."""
     return found[0] if len(found) == 1 else sort_client_ids(found)

@@ -102,7 +102,7 @@ class Comparison(TableResult):
     refused: tuple[tuple[str, str], ...]
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """A table of strategies for each group; of 20 groups unless ``top`` is given."""
+        """Yield a table of strategies for each group; of 20 groups unless ``top`` is given."""
         by_group = [list(rows) for _, rows in groupby(self.table.to_pylist(), key=lambda row: row["consumer_group"])]
         most = checked_top(top) or _MOST_GROUPS
         for mine in by_group[:most]:
@@ -184,7 +184,8 @@ def compare(
 
 
 def _refused(units: pa.Table) -> dict[tuple[str, str], None]:
-    """Groups and candidates that cannot assign one of their topics; one that has no queue or client is not their fault."""
+    """Return groups and candidates that cannot assign one of their topics; one that has no queue or client is not their
+    fault."""
     codes = pa.array([ErrCode.GOOD, ErrCode.EMPTY], units["err_code"].type)
     candidates = units.filter(pc.not_equal(units["scenario"], CURRENT))
     refused = candidates.filter(pc.invert(pc.is_in(candidates["err_code"], codes)))
@@ -199,7 +200,7 @@ class _Cost(NamedTuple):
     least_moves: int
 
     def plus(self, other: _Cost | None) -> _Cost:
-        """That of more topics together."""
+        """Return that of more topics together."""
         return (
             self
             if other is None
@@ -220,7 +221,7 @@ def _of_costs(costs: Sequence[_Cost]) -> dict[str, Any]:
 
 
 def _departures(state: ScenarioState, n_units: int) -> dict[str, list[_Cost]]:
-    """Costs of all departures from a state by group; rows behind those of units are further views of these."""
+    """Return costs of all departures from a state by group; rows behind those of units are further views of these."""
     found: dict[str, dict[tuple[str, int], _Cost]] = {}
     for part in state.parts:
         whole, good = part.fleet, part.good[part.rows[part.good] < n_units]
@@ -233,7 +234,7 @@ def _departures(state: ScenarioState, n_units: int) -> dict[str, list[_Cost]]:
 
 
 def _in_dialects(read: ViewUnits, scenario: Scenario, found: dict[str, list[_Cost]]) -> dict[str, list[_Cost]]:
-    """The same, corrected for groups whose clients compute the strategy differently.
+    """Return the same, corrected for groups whose clients compute the strategy differently.
 
     There nothing is known where ids repeat or are empty, as no scenario names one of their clients alone.
     """
@@ -250,7 +251,7 @@ def _in_dialects(read: ViewUnits, scenario: Scenario, found: dict[str, list[_Cos
 
 
 def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:
-    """Departures of clients from their groups: those from all client lists of a group together.
+    """Yield departures of clients from their groups: those from all client lists of a group together.
 
     Several clients of one id leave one by one, in all units the one whose place in them is as far back; which it is comes
     with each.

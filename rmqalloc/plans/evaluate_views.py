@@ -89,7 +89,7 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
 
 
 def _by_dialect(rows: Rows, dialects: Mapping[int, str]) -> Iterator[tuple[str, Rows]]:
-    """The rows of every dialect."""
+    """Yield the rows of every dialect."""
     found: dict[str, list[int]] = {}
     for row in rows.tolist():
         found.setdefault(dialects.get(row, JAVA), []).append(row)
@@ -97,7 +97,7 @@ def _by_dialect(rows: Rows, dialects: Mapping[int, str]) -> Iterator[tuple[str, 
 
 
 def _together(parts: Sequence[Sequence[ScenarioState]]) -> list[ScenarioState]:
-    """States of different rows as states of all."""
+    """Return states of different rows as states of all."""
     return [ScenarioState(tuple(one for state in each for one in state.parts)) for each in zip(*parts, strict=True)]
 
 
@@ -131,7 +131,7 @@ class _Work(NamedTuple):
         return [*self.evaluated(rows, [], batch), *after]
 
     def with_rooms(self, batch: pa.RecordBatch, rows: Rows, scenario: Scenario) -> pa.RecordBatch:
-        """The same rows with the machine rooms of brokers that a scenario brings back."""
+        """Return the same rows with the machine rooms of brokers that a scenario brings back."""
         given = _rooms_given(scenario)
         fits = {
             name: matcher(patterns)
@@ -175,7 +175,7 @@ def _unseen(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, dict[st
 
 
 def _in_rooms(scenarios: Sequence[Scenario], room_of: Mapping[str, str]) -> list[Scenario]:
-    """Scenarios whose brokers stand in the rooms in which they are known to stand."""
+    """Return scenarios whose brokers stand in the rooms in which they are known to stand."""
 
     def placed(change: Change) -> Change:
         if isinstance(change, AddBroker) and change.broker_name in room_of:
@@ -221,7 +221,7 @@ def _partial(
 
 
 def _members(state: ScenarioState, units: Rows) -> dict[int, _Members]:
-    """The clients of units by their rows."""
+    """Return the clients of units by their rows."""
     found = {}
     for part in state.parts:
         fleet, room = part.fleet, part.fleet.client_lists.slot_room
@@ -236,7 +236,7 @@ def _members(state: ScenarioState, units: Rows) -> dict[int, _Members]:
 
 
 def _list_after(ids: list[str], before: _Members | None, after: _Members | None) -> list[str]:
-    """A client list without the clients that left the group, and with those that joined it."""
+    """Return a client list without the clients that left the group, and with those that joined it."""
     if before is None or after is None:
         return ids
     had, left, joined = Counter(ids), before.n_of - after.n_of, after.n_of - before.n_of
@@ -246,7 +246,7 @@ def _list_after(ids: list[str], before: _Members | None, after: _Members | None)
 def _with_lists(
     batch: pa.RecordBatch, lists: list[list[str]], rooms: Sequence[Mapping[str, str | None]]
 ) -> pa.RecordBatch:
-    """The same rows with other client lists."""
+    """Return the same rows with other client lists."""
     if "client_rooms" not in batch.schema.names:
         return _with_columns(batch, client_ids=lists)
     of_slot = [[room_of.get(one) for one in ids] for ids, room_of in zip(lists, rooms, strict=True)]
@@ -254,7 +254,7 @@ def _with_lists(
 
 
 def _with_columns(batch: pa.RecordBatch, **others: Sequence[Sequence[str | None]]) -> pa.RecordBatch:
-    """The same rows with other columns of those names."""
+    """Return the same rows with other columns of those names."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
     return pa.RecordBatch.from_pydict(
         columns | {name: pa.array(each, columns[name].type) for name, each in others.items()}
@@ -262,7 +262,7 @@ def _with_columns(batch: pa.RecordBatch, **others: Sequence[Sequence[str | None]
 
 
 def _but_for_clients(changes: Sequence[Change]) -> Iterator[Change]:
-    """Changes without what they do to clients."""
+    """Yield changes without what they do to clients."""
     for change in changes:
         if isinstance(change, LoseMachineRoom) and change.what != "brokers":
             if change.what == "both":
@@ -276,7 +276,7 @@ def _but_for_strategies(changes: Sequence[Change]) -> Iterator[Change]:
 
 
 def _in_dialect(scenarios: Sequence[Scenario], dialect: str) -> list[Scenario]:
-    """Scenarios whose strategies are those that clients of a dialect compute under their names."""
+    """Return scenarios whose strategies are those that clients of a dialect compute under their names."""
     if dialect == JAVA:
         return list(scenarios)
     return [replace(one, changes=tuple(_as_set(change, dialect) for change in one.changes)) for one in scenarios]
@@ -290,6 +290,6 @@ def _as_set(change: Change, dialect: str) -> Change:
 
 
 def _with_changes(scenario: Scenario, changes: Iterator[Change]) -> Scenario | None:
-    """A scenario with other changes, None if there are none."""
+    """Return a scenario with other changes, None if there are none."""
     left = tuple(changes)
     return replace(scenario, changes=left) if left else None

@@ -34,14 +34,15 @@ def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
 
 
 def _of_earlier(plan: Plan, snapshot: Snapshot) -> PlanInputs:
-    """The inputs of a plan of an earlier version, whose file does not say which groups and topics were chosen."""
+    """Return the inputs of a plan of an earlier version, whose file does not say which groups and topics were
+    chosen."""
     groups, topics = (list(dict.fromkeys(plan.units[name].to_pylist())) for name in ("consumer_group", "topic"))
     with_retry = any(one.startswith(RETRY_PREFIX) and snapshot.topic(one) is None for one in topics)
     return PlanInputs.of(snapshot, [*map(literal, groups)], [*map(literal, topics)], with_retry)
 
 
 def with_details(plan: Plan, snapshot: Snapshot) -> Plan:
-    """A plan that was read from a file, with what its file does not keep: evidence and transitions.
+    """Return a plan that was read from a file, with what its file does not keep: evidence and transitions.
 
     One of an earlier version, which may have planned otherwise, is left as it was read.
     """

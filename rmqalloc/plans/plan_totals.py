@@ -44,7 +44,7 @@ class Summary(NamedTuple):
     lose: int
 
     def sentence(self, n_groups: int) -> str:
-        """All that in one sentence.
+        """Return all that in one sentence.
 
         Examples
         --------
@@ -59,7 +59,7 @@ class Summary(NamedTuple):
 
 
 def scenario_of(plan: Plan, scenario: str | None = None) -> str:
-    """The name of a scenario of a plan."""
+    """Return the name of a scenario of a plan."""
     names = [one.name for one in plan.scenarios] or [CURRENT]
     if scenario is None and len(names) > 1:
         raise ArgumentError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
@@ -72,12 +72,12 @@ def scenario_of(plan: Plan, scenario: str | None = None) -> str:
 
 
 def summaries(plan: Plan) -> list[Summary]:
-    """Every scenario of a plan, the state before any change left out."""
+    """Return every scenario of a plan, the state before any change left out."""
     return [scenario_summary(plan, number) for number in range(1, len(plan.scenarios) + 1)]
 
 
 def scenario_summary(plan: Plan, number: int) -> Summary:
-    """The ``number``-th scenario of a plan, counted from 1."""
+    """Return the ``number``-th scenario of a plan, counted from 1."""
     groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
     sums = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
     moving = int(pc.sum(pc.greater(groups["moved"], 0)).as_py() or 0)
@@ -85,7 +85,8 @@ def scenario_summary(plan: Plan, number: int) -> Summary:
 
 
 def queues_cured(plan: Plan, number: int) -> NDArray[np.int64]:
-    """Queues of every group, in its ``number``-th scenario, of topics that can be assigned there and not before any change.
+    """Return queues of every group, in its ``number``-th scenario, of topics that can be assigned there and not before
+    any change.
 
     The figures before any change do not count them.
     """
@@ -102,7 +103,7 @@ def queues_cured(plan: Plan, number: int) -> NDArray[np.int64]:
 
 
 def client_totals(clients: pa.Table, *by: str) -> pa.Table:
-    """Queues of clients over topics and groups: what is even topic by topic may be uneven in all.
+    """Return queues of clients over topics and groups: what is even topic by topic may be uneven in all.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ class Written(Protocol):
     """What is written: a `rmqalloc.plans.Plan`."""
 
     def text(self) -> Iterator[str]:
-        """The document, piece by piece, but for its hash and the last brace."""
+        """Return the document, piece by piece, but for its hash and the last brace."""
 
 
 def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = None) -> str:
@@ -81,14 +81,14 @@ def _check_readable(n_bytes: int, made: int, path: str | os.PathLike[str]) -> No
 
 
 def _packed(file: BinaryIO, path: str | os.PathLike[str]) -> AbstractContextManager[Any]:
-    """The file itself, or what packs into it."""
+    """Return the file itself, or what packs into it."""
     import gzip
 
     return gzip.GzipFile("", "wb", _EFFORT, file, 0) if str(path).endswith(PACKED) else nullcontext(file)
 
 
 def canonical(data: Any) -> str:
-    """The one JSON text of plain data, whatever the order of its keys.
+    """Return the one JSON text of plain data, whatever the order of its keys.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def canonical(data: Any) -> str:
 
 
 def plain_text(data: Any) -> str:
-    """JSON text of plain data whose keys stay in their order.
+    """Return JSON text of plain data whose keys stay in their order.
 
     Examples
     --------

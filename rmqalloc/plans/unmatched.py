@@ -35,7 +35,7 @@ _ROOMS_WANTED = "; give every client and broker its machine_room, those that joi
 
 
 def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Iterator[str]:
-    """What each name says that nothing has, with the names near it."""
+    """Yield what each name says that nothing has, with the names near it."""
     known: dict[str, list[str]] = {}
     for scenario in scenarios:
         for change in scenario.changes:
@@ -53,7 +53,7 @@ def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Itera
 
 
 def unassigned(plan: Plan) -> Iterator[str]:
-    """Reasons why units could not be planned, with how many they are and the first of them.
+    """Yield reasons why units could not be planned, with how many they are and the first of them.
 
     Of those that every scenario cures it is said that they cannot be assigned before.
     """
@@ -72,7 +72,7 @@ def unassigned(plan: Plan) -> Iterator[str]:
 
 
 def refused_after(units: pa.Table) -> Iterator[str]:
-    """What each scenario leaves so that it cannot be assigned, of units that can be assigned before.
+    """Yield what each scenario leaves so that it cannot be assigned, of units that can be assigned before.
 
     Either the strategy refuses it: RocketMQ's clients log that and keep the queues that they have, so the change does nothing
     to these units but stop their rebalancing. Or it is too large to be planned.
@@ -96,7 +96,7 @@ def refused_after(units: pa.Table) -> Iterator[str]:
 
 
 def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Kinds of names that a change asks for, and the names."""
+    """Yield kinds of names that a change asks for, and the names."""
     match change:
         case RemoveClients():
             yield "client", "client_ids", (change.ids or ()) + (change.pattern or ())
@@ -119,7 +119,7 @@ def _new_rooms(scenario: Scenario) -> list[str]:
 
 
 def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:
-    """Patterns of topics that only retry topics match, to which they do not apply."""
+    """Yield patterns of topics that only retry topics match, to which they do not apply."""
     topics = _distinct(batch.column("topic"))
     for pattern in change.topics:
         found = [one for one in topics if glob(pattern)(one)]
@@ -131,7 +131,7 @@ def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:
 
 
 def _there_already(batch: pa.RecordBatch, scenario: Scenario) -> Iterator[str]:
-    """Brokers that are to join and that every topic is on, so that nothing would change."""
+    """Yield brokers that are to join and that every topic is on, so that nothing would change."""
     if any(isinstance(change, RemoveBroker | LoseMachineRoom) for change in scenario.changes):
         return  # they may have gone before
     lists = batch.column("brokers")

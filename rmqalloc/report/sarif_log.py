@@ -85,7 +85,7 @@ def write_findings(
 
 
 def sarif(findings: Sequence[Finding], source: str | None = None, places: Places | None = None) -> dict[str, Any]:
-    """Findings as a SARIF 2.1.0 log, which code hosts and editors show.
+    """Return findings as a SARIF 2.1.0 log, which code hosts and editors show.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def sarif(findings: Sequence[Finding], source: str | None = None, places: Places
 
 
 def _location(finding: Finding, source: str | None, places: Places) -> dict[str, Any]:
-    """The group, and the topic if there is one, in the file of the snapshot."""
+    """Return the group, and the topic if there is one, in the file of the snapshot."""
     group, topic = finding.consumer_group, finding.topic
     parts = [(group, group, "consumer group")] if group else []
     if topic is not None:
@@ -154,7 +154,7 @@ def _location(finding: Finding, source: str | None, places: Places) -> dict[str,
 
 
 def _fingerprint(finding: Finding) -> str:
-    """What distinguishes this finding from all others and is the same in the next snapshot."""
+    """Return what distinguishes this finding from all others and is the same in the next snapshot."""
     place = json.dumps([finding.rule, finding.consumer_group, finding.topic])
     return hashlib.sha256(place.encode()).hexdigest()
 

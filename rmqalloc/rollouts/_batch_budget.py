@@ -57,7 +57,7 @@ class BudgetedBatches(TableResult):
     warnings: tuple[str, ...]
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """All that was tried; an upper bound is shown as ``≤ 62``."""
+        """Return all that was tried; an upper bound is shown as ``≤ 62``."""
         return terminal_table(with_bounds(self.tried.slice(0, checked_top(top))), file)
 
 
@@ -110,7 +110,7 @@ def within_budget(
 
 
 def _tried(snapshot: Known, batch: int, how: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Totals of all groups for one size of batch, and why some groups were skipped."""
+    """Return totals of all groups for one size of batch, and why some groups were skipped."""
     try:
         made = restart(snapshot, batch=batch, **how)
     except InapplicableError as error:

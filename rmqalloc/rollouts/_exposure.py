@@ -26,7 +26,7 @@ TIMED = ("expected", "after", "seconds_worst", "seconds_p99", "queue_seconds")
 
 
 def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Positions) -> Columns:
-    """What is open while every step lasts, by rows."""
+    """Return what is open while every step lasts, by rows."""
     handovers = _handovers(replay, of_frame, moment)
     gradual, ordered = replay.is_gradual[moment], replay.is_ordered[replay.group_of_moment[moment]]
     dry, way = ~handovers.written, replay.hearing[moment]
@@ -80,7 +80,7 @@ def _correct_rows(replay: Replay, of_frame: Positions, moment: Positions, found:
 
 
 def _at_once(replay: Replay, of_frame: Positions, n_rows: int) -> Columns:
-    """The same figures of steps that take effect at once."""
+    """Return the same figures of steps that take effect at once."""
     row = np.repeat(of_frame, np.diff(replay.cell_offsets))
     count = (replay.readers >= 0).sum(axis=0)
     nobody = replay.there & (count == 0)
@@ -94,7 +94,8 @@ def _at_once(replay: Replay, of_frame: Positions, n_rows: int) -> Columns:
 
 
 def step_pairs(replay: Replay) -> tuple[Positions, Positions]:
-    """Cells of the final moment of every step but the first, and the same queues in that of the step before it."""
+    """Return cells of the final moment of every step but the first, and the same queues in that of the step before
+    it."""
     frames = np.flatnonzero(replay.is_final[replay.frame_moment])
     later = np.flatnonzero(replay.step[replay.frame_moment[frames]] > 0)
     sizes = np.diff(replay.cell_offsets)[frames[later]]
@@ -103,7 +104,8 @@ def step_pairs(replay: Replay) -> tuple[Positions, Positions]:
 
 
 def _handovers(replay: Replay, of_frame: Positions, moment: Positions) -> Handovers:
-    """What passes in every row. Only queues that change their reader, or have none, are laid out, and the clients at them."""
+    """Return what passes in every row. Only queues that change their reader, or have none, are laid out, and the
+    clients at them."""
     frame, cells, old, new = _changing(replay)
     clients, row = _ClientsOfRows(replay, moment), of_frame[frame]
     at_moment = clients.of_moment[replay.frame_moment[frame]]
@@ -149,12 +151,12 @@ class _ClientsOfRows:
         self._moment, self._of_group = moment, offsets_of(sizes)[:-1][group[moment]]
 
     def keys(self, row: Positions, client: Positions) -> Positions:
-        """Clients of rows as one number: by the row, then by their place in it."""
+        """Return clients of rows as one number: by the row, then by their place in it."""
         found: Positions = self.offsets[row] + self._place[self._of_group[row] + client]
         return found
 
     def cells(self, keys: Positions) -> Positions:
-        """Where these clients stand in `Replay.present`."""
+        """Return where these clients stand in `Replay.present`."""
         row = np.searchsorted(self.offsets, keys, side="right") - 1
         client = self._order[self._of_group[row] + keys - self.offsets[row]]
         found: Positions = self.of_moment[self._moment[row]] + client
@@ -162,7 +164,8 @@ class _ClientsOfRows:
 
 
 def _changing(replay: Replay) -> tuple[Positions, Positions, Positions, Positions]:
-    """Queues that change their reader in gradual steps, or have none before: frame, cell, reader before and after."""
+    """Return queues that change their reader in gradual steps, or have none before: frame, cell, reader before and
+    after."""
     cells, cells_before = step_pairs(replay)
     frame_of = np.repeat(np.arange(replay.frame_unit.size), np.diff(replay.cell_offsets))[cells]
     newest, split = replay.newest, replay.is_split[replay.group_of_moment]
@@ -180,7 +183,7 @@ def _changing(replay: Replay) -> tuple[Positions, Positions, Positions, Position
 
 
 def _first(readers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """One reader of each queue, -1 for nobody."""
+    """Return one reader of each queue, -1 for nobody."""
     found: NDArray[np.int32] = readers[(readers >= 0).argmax(axis=0), np.arange(readers.shape[1])]
     return found
 

@@ -63,7 +63,7 @@ def maintain_broker(
 
 
 def _reading(snapshot: Snapshot, broker: str, groups: Sequence[str], topics: Sequence[str]) -> Snapshot:
-    """The groups that read from the broker, with nothing but the topics that they read there."""
+    """Return the groups that read from the broker, with nothing but the topics that they read there."""
     wanted = matcher(tuple(topics))
     holding = {
         topic.name

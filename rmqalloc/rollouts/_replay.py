@@ -192,7 +192,8 @@ def replay_of(
 def _fleet(
     planned: PlannedGroups, views: _Views, masks: NDArray[np.bool_]
 ) -> tuple[Fleet, Positions, Positions, Positions]:
-    """A unit for every unit and view; also which these are, and the position of each of its queues in the planned unit."""
+    """Return a unit for every unit and view; also which these are, and the position of each of its queues in the
+    planned unit."""
     base = planned.fleet
     n_views = np.diff(views.offsets)[planned.group_of]
     unit = np.repeat(np.arange(base.n_units, dtype=np.int64), n_views)
@@ -213,20 +214,22 @@ def _fleet(
 
 
 def _variants(lists: QueueLists, masks: NDArray[np.bool_]) -> tuple[QueueLists, Positions]:
-    """All lists in the first variant, then all in the second and so on; also the original position of each queue."""
+    """Return all lists in the first variant, then all in the second and so on; also the original position of each
+    queue."""
     sizes = [np.diff(np.append(0, np.cumsum(mask))[lists.offsets]) for mask in masks]
     positions = np.concatenate([np.flatnonzero(mask) for mask in masks])
     return lists.rearranged(positions, offsets_of(np.concatenate(sizes))), positions
 
 
 def _rules(rules: Rules, more: Sequence[Strategy], number: Positions, unit: Positions) -> Rules:
-    """The strategy of every view: that of its unit, or one that the rollout adds."""
+    """Return the strategy of every view: that of its unit, or one that the rollout adds."""
     of_unit = np.where(number == 0, rules.of_unit[unit], len(rules.table) - 1 + number)
     return Rules((*rules.table, *more), of_unit.astype(np.int32))
 
 
 def _acting(fleet: Fleet, views: _Views, owners: Index) -> Index:
-    """Owners as positions in the schedules' client ids; -1 if the owner is listed in the view but does not act on it."""
+    """Return owners as positions in the schedules' client ids; -1 if the owner is listed in the view but does not act
+    on it."""
     slots = np.repeat(fleet.slot_starts, fleet.n_queues) + owners
     reads = owners >= 0
     reads[reads] = views.acting[slots[reads]]

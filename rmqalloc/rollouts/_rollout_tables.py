@@ -38,24 +38,24 @@ class MomentRows(NamedTuple):
 
 
 def by_group(replay: Replay) -> MomentRows:
-    """A row for every moment of a group."""
+    """Return a row for every moment of a group."""
     return MomentRows(replay.frame_moment, np.arange(replay.step.size))
 
 
 def by_topic(replay: Replay) -> MomentRows:
-    """A row for every moment of a group's topic."""
+    """Return a row for every moment of a group's topic."""
     return MomentRows(np.arange(replay.frame_moment.size), replay.frame_moment)
 
 
 def steps_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
-    """Figures of every step by group: `STEPS_SCHEMA`."""
+    """Return figures of every step by group: `STEPS_SCHEMA`."""
     rows = by_group(replay)
     columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
     return _table(columns, STEPS_SCHEMA)
 
 
 def topics_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
-    """Figures of every step by group and topic: `TOPICS_SCHEMA`."""
+    """Return figures of every step by group and topic: `TOPICS_SCHEMA`."""
     rows = by_topic(replay)
     columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
     unit = replay.frame_unit[_final_rows(replay, rows)]
@@ -64,13 +64,13 @@ def topics_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
 
 
 def _table(columns: dict[str, Any], schema: pa.Schema) -> pa.Table:
-    """Columns as a table; what is not known is null."""
+    """Return columns as a table; what is not known is null."""
     made = (pa.array(columns[one.name], one.type, from_pandas=pa.types.is_floating(one.type)) for one in schema)
     return pa.table(list(made), schema)
 
 
 def group_totals_table(steps: pa.Table, schedules: Sequence[Schedule], planned: PlannedGroups) -> pa.Table:
-    """Figures of whole rollouts: `TOTALS_SCHEMA`; ``steps`` is the table of these schedules."""
+    """Return figures of whole rollouts: `TOTALS_SCHEMA`; ``steps`` is the table of these schedules."""
     number = steps["step"].to_numpy()
     starts = np.flatnonzero(number == 0)
     column = {name: steps[name].to_numpy() for name in STEPS_SCHEMA.names if name not in ("consumer_group", "action")}
@@ -108,7 +108,7 @@ def group_totals_table(steps: pa.Table, schedules: Sequence[Schedule], planned: 
 
 
 def step_figures(replay: Replay, rows: MomentRows) -> Columns:
-    """All figures of every step: the most unowned and double-owned queues while it lasts, the loads after it."""
+    """Return all figures of every step: the most unowned and double-owned queues while it lasts, the loads after it."""
     is_final = _final_rows(replay, rows)
     row = np.repeat(rows.of_frame, np.diff(replay.cell_offsets))
 
@@ -138,7 +138,7 @@ def _of_clients(
     now: NDArray[np.int32],
     before: NDArray[np.int32],
 ) -> Columns:
-    """Figures of the clients of every row, given the cells whose readers change."""
+    """Return figures of the clients of every row, given the cells whose readers change."""
     offsets, present = _clients_of_rows(replay, rows)
 
     def summed(mask: Mask) -> NDArray[np.int64]:
@@ -170,7 +170,7 @@ def _of_clients(
 
 
 def _clients_of_rows(replay: Replay, rows: MomentRows) -> tuple[Offsets, Mask]:
-    """The clients of every row's group laid end to end: where each row begins, and whether they are there."""
+    """Return the clients of every row's group laid end to end: where each row begins, and whether they are there."""
     n_clients = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)
     of_moment = n_clients[replay.group_of_moment]
     if np.array_equal(rows.moment, np.arange(replay.step.size)):
@@ -181,25 +181,26 @@ def _clients_of_rows(replay: Replay, rows: MomentRows) -> tuple[Offsets, Mask]:
 
 
 def _ordered(readers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The readers of every queue in ascending order."""
+    """Return the readers of every queue in ascending order."""
     if len(readers) == 1:
         return readers
     return np.sort(readers, axis=0) if len(readers) > 2 else np.stack([readers.min(axis=0), readers.max(axis=0)])
 
 
 def _final_rows(replay: Replay, rows: MomentRows) -> Positions:
-    """Rows of the final moments."""
+    """Return rows of the final moments."""
     return np.flatnonzero(replay.is_final[rows.moment])
 
 
 def _while_it_lasts(replay: Replay, rows: MomentRows, is_final: Positions) -> Positions:
-    """Rows of the moments while steps last, given the final ones; a step that takes effect at once has only this."""
+    """Return rows of the moments while steps last, given the final ones; a step that takes effect at once has only
+    this."""
     lasts = np.roll(~replay.is_final, 1)[rows.moment[is_final]]
     return np.where(lasts, is_final - 1, is_final)
 
 
 def _named(replay: Replay, planned: PlannedGroups, moment: Positions, columns: Columns) -> dict[str, Any]:
-    """Figures with the names of groups and steps."""
+    """Return figures with the names of groups and steps."""
     is_final = moment[replay.is_final[moment]]
     group = replay.group_of_moment[is_final]
     names = [group.consumer_group for group in planned.groups]
@@ -210,7 +211,8 @@ def _named(replay: Replay, planned: PlannedGroups, moment: Positions, columns: C
 
 
 def _messages(planned: PlannedGroups, columns: Columns, group: Positions) -> Columns:
-    """Messages that arrive while queues have no owner or several, at the rate at which the group consumes now."""
+    """Return messages that arrive while queues have no owner or several, at the rate at which the group consumes
+    now."""
     fleet = planned.fleet
     sums = np.append(0, np.cumsum(planned.written))
     of_list = np.diff(sums[fleet.queue_lists.offsets])[fleet.unit_queue_list]
@@ -224,7 +226,7 @@ def _messages(planned: PlannedGroups, columns: Columns, group: Positions) -> Col
 
 
 def exposed_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
-    """Queues that nobody or two clients read while a step lasts: `EXPOSED_SCHEMA`."""
+    """Return queues that nobody or two clients read while a step lasts: `EXPOSED_SCHEMA`."""
     rows = by_topic(replay)
     frames = _while_it_lasts(replay, rows, _final_rows(replay, rows))
     cells = ranges(replay.cell_offsets[:-1][frames], np.diff(replay.cell_offsets)[frames])

@@ -39,7 +39,8 @@ class RulesByClient:
         self._numbers = {one: k for k, one in reversed([*enumerate(added, start=1)])}
 
     def number(self, k: int, kind: ClientKind) -> int:
-        """The number of what clients of a kind compute by rule ``k`` of a schedule; 0 is what the group's strategy says."""
+        """Return the number of what clients of a kind compute by rule ``k`` of a schedule; 0 is what the group's
+        strategy says."""
         given = self._added[k - 1] if k else kind.own
         if not isinstance(given, Method):
             return k
@@ -50,7 +51,7 @@ class RulesByClient:
         return self._numbers[method]
 
     def split(self, schedule: Schedule, group: GroupAtStart) -> Schedule:
-        """The schedule with views for all rules of the clients that act on each."""
+        """Return the schedule with views for all rules of the clients that act on each."""
         kinds = schedule.kinds or group.kinds_of(schedule.client_ids)
         if not kinds:
             return schedule

@@ -78,7 +78,7 @@ def change_subscription(
 
 
 def _in_found_rooms(known: Known, topic: str) -> Snapshot:
-    """The snapshot with the brokers of a topic in the machine rooms that were found of them for other topics."""
+    """Return the snapshot with the brokers of a topic in the machine rooms that were found of them for other topics."""
     found: dict[str, set[str]] = {}
     for was, is_ in zip(known.given.topics, known.snapshot.topics, strict=True):
         for before, after in zip(was.brokers, is_.brokers, strict=True) if was is not is_ else ():
@@ -96,7 +96,7 @@ def _in_found_rooms(known: Known, topic: str) -> Snapshot:
 
 
 def _chosen(snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool) -> tuple[list[Group], dict[str, str]]:
-    """Groups whose subscription is to change, and why the others that match are skipped."""
+    """Return groups whose subscription is to change, and why the others that match are skipped."""
     what = "does not subscribe" if remove else "subscribes already"
     chosen, skipped = [], {}
     for group in snapshot.groups:

@@ -60,7 +60,7 @@ class PlannedGroups:
     warnings: tuple[str, ...]
 
     def part(self, positions: Sequence[int]) -> PlannedGroups:
-        """The groups at these positions, which are ascending."""
+        """Return the groups at these positions, which are ascending."""
         units = np.flatnonzero(among(self.group_of, positions))
         fleet, rules, owners = _some(self.fleet, self.rules, self.owners, units)
         group_of = np.searchsorted(positions, self.group_of[units]).astype(np.int64)
@@ -76,7 +76,7 @@ def planned_groups_of(
     stable_ids: bool = True,
     by_client: bool = False,
 ) -> PlannedGroups:
-    """The groups of a snapshot, which holds their strategies, that match the patterns."""
+    """Return the groups of a snapshot, which holds their strategies, that match the patterns."""
     if by_client:
         snapshot = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
     batch, warnings = read_units(snapshot, groups, topics)
@@ -102,7 +102,7 @@ def planned_groups_of(
 
 
 def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:
-    """Which queues producers write to: those of writable brokers, up to their number of write queues."""
+    """Return which queues producers write to: those of writable brokers, up to their number of write queues."""
     lists = fleet.queue_lists
     numbers = {
         (topic.name, one.broker_name): one.n_written_queues for topic in snapshot.topics for one in topic.brokers
@@ -114,14 +114,14 @@ def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:
 
 
 def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
-    """The queues of the fleet's lists whose ids are below a number of their route."""
+    """Return the queues of the fleet's lists whose ids are below a number of their route."""
     lists = fleet.queue_lists
     kept: Mask = lists.queue_ids < of_route[lists.queue_route]
     return kept
 
 
 def _assignable_units(batch: pa.RecordBatch, stable_ids: bool) -> tuple[Fleet, Rules, Owners, dict[int, str]]:
-    """Units that their strategies can assign, with their owners, and why other rows are left out."""
+    """Return units that their strategies can assign, with their owners, and why other rows are left out."""
     evaluation = evaluate(read_batch(batch, rule("AVG"), {}), (), with_figures=False)
     regular, *others = evaluation.states[0].parts  # the first are those with distinct client ids
     wrong = {row: reason.text for row, reason in evaluation.spoiled.items()}
@@ -137,7 +137,7 @@ def _assignable_units(batch: pa.RecordBatch, stable_ids: bool) -> tuple[Fleet, R
 
 
 def _some(fleet: Fleet, rules: Rules, owners: Owners, units: NDArray[np.int64]) -> tuple[Fleet, Rules, Owners]:
-    """Some units of a fleet."""
+    """Return some units of a fleet."""
     return subfleet(fleet, units), rules.select(units), owners_of_units(fleet, owners, units)
 
 
@@ -151,7 +151,7 @@ def _group_at_start(fleet: Fleet, unit: int, group: Group, brokers: Mapping[str,
 
 
 def _kinds(group: Group, client_ids: list[str], by_client: bool) -> tuple[tuple[ClientKind, ...], ClientKind]:
-    """Kinds of the clients of a group, and that of clients which join: see `GroupAtStart`."""
+    """Return kinds of the clients of a group, and that of clients which join: see `GroupAtStart`."""
     joining = ClientKind(dialect_to_join(group))
     if joining.dialect == JAVA and all(is_plain(group, one) for one in group.clients):
         return (), joining

@@ -74,7 +74,8 @@ def play_schedules(
 def _tables(
     part: PlannedGroups, schedules: list[Schedule], pieces: Iterable[tuple[Replay, int | None]], detail: bool
 ) -> list[pa.Table]:
-    """The tables of a part by step, by topic, in all and by exposed queue, given its replay or those of its pieces."""
+    """Return the tables of a part by step, by topic, in all and by exposed queue, given its replay or those of its
+    pieces."""
     steps, topics, exposed = [], [], []
     for replay, before in pieces:
         steps.append(_own_steps(steps_table(replay, part), before))
@@ -90,7 +91,7 @@ def _tables(
 
 
 def none_left(left_out: Mapping[str, str]) -> InapplicableError:
-    """The error that a rollout applies to no group, given the reasons of all."""
+    """Return the error that a rollout applies to no group, given the reasons of all."""
     reason = next(iter(left_out.values()))
     more = f"; nor does it apply to any of {len(left_out) - 1:,} more groups" if len(left_out) > 1 else ""
     return InapplicableError(reason + more)
@@ -99,7 +100,7 @@ def none_left(left_out: Mapping[str, str]) -> InapplicableError:
 def _parts(
     planned: PlannedGroups, schedule_of: Callable[[GroupAtStart], Schedule], left_out: dict[str, str]
 ) -> Iterator[tuple[PlannedGroups, list[Schedule], int]]:
-    """Groups with their schedules, in parts of at most `CELLS_AT_ONCE` or one group, and the cells of each part.
+    """Yield groups with their schedules, in parts of at most `CELLS_AT_ONCE` or one group, and the cells of each part.
 
     Reasons of other groups go to ``left_out``.
     """
@@ -126,7 +127,8 @@ def _parts(
 
 
 def _pieces(schedules: list[Schedule], n_cells: int) -> Iterator[tuple[list[Schedule], int | None]]:
-    """The schedules, and None; that of one large group in pieces, with the step before each and the number of that step.
+    """Yield the schedules, and None; that of one large group in pieces, with the step before each and the number of
+    that step.
 
     A step is described by the state before it and its own, so the figures of a piece are those that the whole has.
     """
@@ -142,7 +144,7 @@ def _pieces(schedules: list[Schedule], n_cells: int) -> Iterator[tuple[list[Sche
 
 
 def _own_steps(table: pa.Table, before: int | None) -> pa.Table:
-    """Rows of a piece without those of the step before it, which has this number; all if there is none."""
+    """Return rows of a piece without those of the step before it, which has this number; all if there is none."""
     if before is None:
         return table
     table = table.filter(pc.greater(table["step"], 0))
@@ -151,7 +153,8 @@ def _own_steps(table: pa.Table, before: int | None) -> pa.Table:
 
 
 def _by_topic(pieces: list[pa.Table], part: PlannedGroups) -> pa.Table:
-    """Tables of the pieces of one group as that of the whole: topic after topic, and the steps of each in their order."""
+    """Return tables of the pieces of one group as that of the whole: topic after topic, and the steps of each in their
+    order."""
     table = pa.concat_tables(pieces)
     if len(pieces) == 1:
         return table
@@ -160,7 +163,7 @@ def _by_topic(pieces: list[pa.Table], part: PlannedGroups) -> pa.Table:
 
 
 def _cells_of(group: GroupAtStart, schedule: Schedule, n_queues: int) -> int:
-    """Queues or clients times moments of one group; InapplicableError if they are too many."""
+    """Return queues or clients times moments of one group; InapplicableError if they are too many."""
     n_moments = sum(len(step.moments) for step in schedule.steps)
     cells = n_moments * max(n_queues, 2 * len(schedule.client_ids))
     if cells > MOST_CELLS:

@@ -84,7 +84,7 @@ class Resize:
 
 
 def _holds(broker: TopicBroker) -> int:
-    """Number of queues that may hold messages."""
+    """Return the number of queues that may hold messages."""
     return max(broker.read_queue_nums, broker.write_queue_nums or 0)
 
 
@@ -143,7 +143,7 @@ def resize_queues(
 
 
 def undrained(snapshot: Snapshot, resize: Resize, assume_drained: bool) -> list[str]:
-    """Why queues must not be dropped yet: a line for every group that has, or may have, messages there.
+    """Return why queues must not be dropped yet: a line for every group that has, or may have, messages there.
 
     These are all groups that subscribe to the topic, and all others with a known lag on it.
     """
@@ -174,7 +174,7 @@ def _names(queues: list[MessageQueue]) -> str:
 
 
 def resize_of(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -> Resize:
-    """The change of all brokers chosen, if it is of one kind."""
+    """Return the change of all brokers chosen, if it is of one kind."""
     found = snapshot.topic(topic)
     if found is None:
         raise ArgumentError(f"the snapshot has no topic {topic!r}; give one that it has")
@@ -199,7 +199,7 @@ def resize_of(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -
 
 
 def widest(snapshot: Snapshot, resize: Resize) -> Snapshot:
-    """The snapshot with all queues that exist before or after."""
+    """Return the snapshot with all queues that exist before or after."""
     topics = []
     for one in snapshot.topics:
         if one.name == resize.topic:
@@ -211,6 +211,6 @@ def widest(snapshot: Snapshot, resize: Resize) -> Snapshot:
 
 
 def queues_below(fleet: Fleet, counts: dict[str, int]) -> Mask:
-    """The queues below a number, broker by broker."""
+    """Return the queues below a number, broker by broker."""
     most = np.array([counts.get(name, 0) for name in fleet.brokers.to_list()], np.int64)
     return first_queues(fleet, most[fleet.queue_lists.route_broker])

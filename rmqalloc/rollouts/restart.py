@@ -117,7 +117,7 @@ _GENERATED = re.compile(r"\d+(#\d+)?|DEFAULT", re.ASCII)
 
 
 def is_chosen(client_id: str) -> bool:
-    """Whether somebody chose the instance name of a client id, so that it comes back after a restart.
+    """Return whether somebody chose the instance name of a client id, so that it comes back after a restart.
 
     Examples
     --------
@@ -181,7 +181,7 @@ def _schedule(
 
 
 def _before_and_after(group: GroupAtStart, ids: str, surge: bool) -> tuple[list[str], list[int], Positions, Positions]:
-    """All ids with their rooms, and the positions of the clients' ids before and after among them."""
+    """Return all ids with their rooms, and the positions of the clients' ids before and after among them."""
     if ids == "stable":
         positions = np.arange(len(group.client_ids))
         return group.client_ids, group.rooms, positions, positions
@@ -199,7 +199,8 @@ def _before_and_after(group: GroupAtStart, ids: str, surge: bool) -> tuple[list[
 
 
 def _uninformed(before: Mask, after: Mask) -> Moment:
-    """The moment at which only joining clients know that they join, and no client knows that others have left."""
+    """Return the moment at which only joining clients know that they join, and no client knows that others have
+    left."""
     if (before & ~after).any():
         return Moment((ClientView(before, after),), is_final=False)
     return Moment((ClientView(before, before), ClientView(after, after & ~before)), is_final=False)

@@ -16,7 +16,7 @@ def violated_gates(
     max_double: int | None = None,
     max_unowned_seconds: str | None = None,
 ) -> Iterator[str]:
-    """The bounds that are not kept, group by group.
+    """Yield the bounds that are not kept, group by group.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def violated_gates(
 
 
 def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[str]:
-    """Groups with more than so many open queues at the worst moment of a step."""
+    """Yield groups with more than so many open queues at the worst moment of a step."""
     for name, row in _worst_steps(rollout, lambda row: row[figure], most).items():
         is_exact = row[f"{figure.removesuffix('_written')}_is_exact"]
         upto, bound = ("", "") if is_exact else ("up to ", ", which is an upper bound")
@@ -69,7 +69,7 @@ def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[s
 
 
 def _too_long(rollout: Rollout, bound: SecondsBound) -> Iterator[str]:
-    """Groups in which a queue has no owner for too long."""
+    """Yield groups in which a queue has no owner for too long."""
     for name, row in _worst_steps(rollout, bound.of_row, bound.seconds).items():
         yield f"consumer group {name!r}: step {row['step']} ({row['action']}): {bound.violation(row)}"
 

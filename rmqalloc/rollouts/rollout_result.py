@@ -137,7 +137,7 @@ class Rollout(TableResult):
     warnings: tuple[str, ...] = ()
 
     def lines(self, file: IO[str] | None = None, top: int | None = None, wide: bool = False) -> Iterator[str]:
-        """Totals, steps, and groups that are skipped; an upper bound is shown as ``≤ 62``."""
+        """Yield totals, steps, and groups that are skipped; an upper bound is shown as ``≤ 62``."""
         steps = self.steps.slice(0, checked_top(top))
         yield from terminal_table(with_bounds(_main(self.totals, wide)), file, wide)
         yield ""

@@ -137,7 +137,7 @@ class Schedule(NamedTuple):
     is_split: bool = False
 
     def final_moments(self) -> Schedule:
-        """The schedule with the final moments alone."""
+        """Return the schedule with the final moments alone."""
         return self._replace(steps=[step._replace(moments=step.moments[-1:]) for step in self.steps])
 
 
@@ -173,18 +173,18 @@ class GroupAtStart(NamedTuple):
     joining: ClientKind = ClientKind()
 
     def kinds_of(self, client_ids: Sequence[str]) -> tuple[ClientKind, ...]:
-        """Those of some clients, of which others than those at the start join."""
+        """Return those of some clients, of which others than those at the start join."""
         known = dict(zip(self.client_ids, self.kinds, strict=True)) if self.kinds else {}
         return tuple(known.get(one, self.joining) for one in client_ids) if known else ()
 
 
 def everyone(n_clients: int) -> Mask:
-    """A mask of all clients."""
+    """Return a mask of all clients."""
     return np.ones(n_clients, bool)
 
 
 def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
-    """Positions of the clients in the order in which they go.
+    """Return positions of the clients in the order in which they go.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list
 
 
 def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
-    """Clients of one batch.
+    """Return clients of one batch.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def turns_of(group: GroupAtStart, batch: int | str, order: str, seed: int) -> tu
 
 
 def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) -> Mask:
-    """The clients that already have the new routes: a share of all, rounded."""
+    """Return the clients that already have the new routes: a share of all, rounded."""
     if not 0 <= refreshed <= 1:
         raise ArgumentError(f"the share of clients with new routes must be from 0 to 1, got {refreshed}")
     n_clients = len(group.client_ids)
@@ -248,13 +248,13 @@ def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) 
 
 
 def still(n_clients: int, action: str, variant: int, written: int) -> Step:
-    """A step that changes what producers write to, but no client's routes."""
+    """Return a step that changes what producers write to, but no client's routes."""
     every = everyone(n_clients)
     return Step(action, (Moment((ClientView(every, every, queues=variant),), there=variant, written=written),))
 
 
 def refresh(fresh: Mask, action: str, before: int, after: int, written: int) -> Step:
-    """A step that changes the routes; clients get the new ones one by one, in the end all of them."""
+    """Return a step that changes the routes; clients get the new ones one by one, in the end all of them."""
     every = everyone(fresh.size)
     split = (ClientView(every, ~fresh, queues=before), ClientView(every, fresh, queues=after))
     is_final = Moment((ClientView(every, every, queues=after),), there=after, written=written)

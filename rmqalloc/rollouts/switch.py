@@ -87,7 +87,8 @@ def change_strategy(
 
 
 def refused_groups(planned: PlannedGroups, method: Method) -> dict[str, str]:
-    """Groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep what they have once they switch."""
+    """Return groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep what they have once
+    they switch."""
     by_client, groups_of = RulesByClient([method]), dict[int, list[int]]()
     for position, group in enumerate(planned.groups):
         for number in {by_client.number(1, kind) for kind in set(group.kinds) or {group.joining}}:

@@ -193,7 +193,7 @@ class _Work:
             queues.remove(queues.in_room(self._room(change.machine_room, "broker_rooms")))
 
     def _room(self, name: str | None, column: str) -> int:
-        """Number of a machine room, a new one if it is not known; -1 for none."""
+        """Return the number of a machine room, a new one if it is not known; -1 for none."""
         if name is None:
             return -1
         fleet = self._fleet

@@ -213,7 +213,7 @@ class ClientsUnderChange:
 
 
 def _numbers(lists: ClientLists) -> NDArray[np.int64]:
-    """Number of the list of every slot."""
+    """Return the number of the list of every slot."""
     return np.repeat(np.arange(lists.offsets.size - 1), np.diff(lists.offsets))
 
 

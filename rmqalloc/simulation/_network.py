@@ -244,13 +244,13 @@ class ClientRemoting:
     # --- Requests ---
 
     def topic_route(self, topic: str) -> TopicRouteData:
-        """Code 105."""
+        """Return the code 105."""
         self._network.requests["topic_route"] += 1
         self._network.clock.spend(2 * self._network.latency)
         return self._network.topic_route(topic)
 
     def send_heartbeat(self, address: str, heartbeat: HeartbeatData) -> HeartbeatReply | None:
-        """Code 34."""
+        """Return the code 34."""
         return self._ask("heartbeat", address, TIMEOUT, lambda c: c.broker.heartbeat(c, heartbeat))
 
     def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
@@ -258,13 +258,13 @@ class ClientRemoting:
         self._order("unregister", address, TIMEOUT, lambda c: c.broker.unregister_client(c, client_id, consumer_group))
 
     def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
-        """Code 38."""
+        """Return the code 38."""
         return self._ask("consumer_ids", address, TIMEOUT, lambda c: c.broker.consumers.consumer_ids(consumer_group))
 
     def lock_batch(
         self, address: str, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], timeout: int
     ) -> set[MessageQueue]:
-        """Code 41."""
+        """Return the code 41."""
         return self._ask("lock", address, timeout, lambda c: c.broker.lock_batch(consumer_group, client_id, queues))
 
     def unlock_batch(
@@ -286,7 +286,7 @@ class ClientRemoting:
     def query_assignment(
         self, address: str, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
     ) -> list[QueueAssignment] | None:
-        """Code 400."""
+        """Return the code 400."""
         return self._ask(
             "query_assignment",
             address,
@@ -295,7 +295,7 @@ class ClientRemoting:
         )
 
     def query_offset(self, address: str, consumer_group: str, queue: MessageQueue) -> int:
-        """Code 14."""
+        """Return the code 14."""
 
         def ask(connection: NetworkConnection) -> int:
             network = self._network
@@ -312,7 +312,8 @@ class ClientRemoting:
         self._network.commit(self._open_connection(address), consumer_group, {queue: offset})
 
     def update_offsets(self, consumer_group: str, by_address: Mapping[str, Mapping[MessageQueue, int]]) -> bool:
-        """Code 15 for each of many queues; False, with nothing sent, unless all of it goes through without delay."""
+        """Return the code 15 for each of many queues; False, with nothing sent, unless all of it goes through without
+        delay."""
         connections = {address: self.connections.get(address) for address in by_address}
         if not self._host.reader.has_seen_all() or not all(one and one.is_open for one in connections.values()):
             return False
@@ -324,9 +325,9 @@ class ClientRemoting:
         return True
 
     def max_offset(self, address: str, queue: MessageQueue) -> int:
-        """Code 30."""
+        """Return the code 30."""
         return self._ask("max_offset", address, TIMEOUT, lambda c: c.broker.store.max_offset(queue))
 
     def search_offset(self, address: str, queue: MessageQueue, timestamp: int) -> int:
-        """Code 29."""
+        """Return the code 29."""
         return self._ask("search_offset", address, TIMEOUT, lambda c: c.broker.store.search_offset(queue, timestamp))

@@ -129,8 +129,8 @@ class Unknowns:
     # --- The requests themselves ---
 
     def touching(self, group: Group, topics: Iterable[Topic]) -> list[str]:
-        """What is not known that concerns a group, given the topics that it reads: kinds of facts with the reason, and requests
-        that failed; those that name nothing known concern all groups.
+        """Return what is not known that concerns a group, given the topics that it reads: kinds of facts with the
+        reason, and requests that failed; those that name nothing known concern all groups.
         """
         stated = [f"{kind}: {reason}" for kind, reason in group.unknown.items()]
         if not self._errors:

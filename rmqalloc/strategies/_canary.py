@@ -159,7 +159,8 @@ class Canary(ExclusiveOver[Inner]):
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a text matches a pattern of ``*`` and ``?``; capitals count, and all other characters stand for themselves.
+    """Return whether a text matches a pattern of ``*`` and ``?``; capitals count, and all other characters stand for
+    themselves.
 
     Examples
     --------

@@ -115,8 +115,9 @@ def fmix32(h: Halves) -> Halves:
 
 
 def _without_repeats(fleet: Fleet, clients: Halves) -> tuple[Offsets, Index, Halves, tuple[Offsets, Index]]:
-    """Where each unit's clients begin and how many they are, given that irregular units have lists without repeats and empty
-    ids, which follow the others; and for these units where the places begin that their clients have in the whole list.
+    """Return where each unit's clients begin and how many they are, given that irregular units have lists without
+    repeats and empty ids, which follow the others; and for these units where the places begin that their clients have
+    in the whole list.
     """
     odd = fleet.irregular
     kept = np.flatnonzero(odd.sole_holder >= 0)

@@ -83,7 +83,8 @@ def _over(name: str, outer: str, inner: str, params: Mapping[str, Any]) -> Strat
 
 
 def class_of(name: str) -> type[Strategy]:
-    """The class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the outer strategy; `Strategy` itself if there is none.
+    """Return the class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the outer strategy; `Strategy` itself if there
+    is none.
 
     Examples
     --------
@@ -94,7 +95,8 @@ def class_of(name: str) -> type[Strategy]:
 
 
 def inner_class_of(name: str) -> type[Strategy]:
-    """The class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the innermost one; `Strategy` itself if there is none."""
+    """Return the class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the innermost one; `Strategy` itself if there
+    is none."""
     *_, innermost = chain(name, STRATEGIES)
     return class_of(innermost)
 

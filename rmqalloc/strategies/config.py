@@ -126,7 +126,7 @@ class ConfigByClient(Strategy):
         return super().owner_of([queues[checked_position(position, len(queues), "queue")]], client_ids, 0)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """Whose lists have the queue."""
+        """Return whose lists have the queue."""
         reasons, holders, n_lists = Reasons(), self.holders(queues[position]), len(self.message_queues)
         if not holders:
             reasons.say(f"none of the {counted(n_lists, 'list')} has the queue", n_lists=n_lists, holders=[])

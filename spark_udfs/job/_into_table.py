@@ -109,7 +109,7 @@ class CommittedTable:
         return bool(self.rows(plan_id).head(1))
 
     def version(self) -> int:
-        """Number of the present version, -1 if there is none."""
+        """Return the number of the present version, -1 if there is none."""
         self._spark.catalog.refreshTable(self.name.sql)
         return versions.newest(self._spark, self.kind, self.name.sql)
 

@@ -54,7 +54,7 @@ def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[
 
 
 def newest(spark: SparkSession, kind: str, table: str) -> int:
-    """Number of a table's present version, -1 if it has none; ``kind`` is "delta" or "iceberg"."""
+    """Return the number of a table's present version, -1 if it has none; ``kind`` is "delta" or "iceberg"."""
     return (_delta if kind == "delta" else _iceberg)(spark, table, "")[0]
 
 

@@ -19,7 +19,7 @@ __all__ = ["report"]
 
 
 def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = None) -> str:
-    """The report of a plan.
+    """Return the report of a plan.
 
     Parameters
     ----------

@@ -13,7 +13,8 @@ from rmqalloc.version import __version__
 
 
 def check_page(findings: Findings) -> str:
-    """The page of an audit: messages that nobody reads, if there is a table of them, the findings, and what both rest on.
+    """Return the page of an audit: messages that nobody reads, if there is a table of them, the findings, and what both
+    rest on.
 
     Examples
     --------

@@ -35,12 +35,12 @@ Row = Mapping[str, Any]
 
 
 def plan_evidence(plan: Plan) -> pa.Table:
-    """What a plan says it rests on, a row for every group; if it does not, what can be seen in its tables."""
+    """Return what a plan says it rests on, a row for every group; if it does not, what can be seen in its tables."""
     return plan.evidence if plan.evidence.num_rows else _of_plan(plan)
 
 
 def _of_plan(plan: Plan) -> pa.Table:
-    """Strategies before any change, and the time of the snapshot."""
+    """Return strategies before any change, and the time of the snapshot."""
     current = plan.units.take(pa.array(range(0, plan.units.num_rows, len(plan.scenarios) + 1), pa.int64()))
     known = current.filter(pc.is_valid(current["strategy"])).group_by(["consumer_group", "strategy"], use_threads=False)
     names: dict[str, dict[str, None]] = {group: {} for group in plan.groups["consumer_group"].unique().to_pylist()}
@@ -55,7 +55,7 @@ def _of_plan(plan: Plan) -> pa.Table:
 
 
 def evidence_line(evidence: pa.Table | None) -> str:
-    """The line below the title, as markup: of one group all that is known, of many how many are known how."""
+    """Return the line below the title, as markup: of one group all that is known, of many how many are known how."""
     if evidence is None or not evidence.num_rows:
         return ""
     rows = evidence.to_pylist()
@@ -65,12 +65,12 @@ def evidence_line(evidence: pa.Table | None) -> str:
 
 
 def group_evidence(row: Row) -> str:
-    """What the answer for one group rests on, as plain text."""
+    """Return what the answer for one group rests on, as plain text."""
     return "; ".join([_strategy(row), *_faults(row), _snapshot(row)]) + "."
 
 
 def evidence_section(evidence: pa.Table | None) -> str:
-    """A row for every group, those in doubt first; nothing if the line below the title says all."""
+    """Return a row for every group, those in doubt first; nothing if the line below the title says all."""
     if evidence is None or evidence.num_rows < 2:
         return ""
     rows = sorted(evidence.to_pylist(), key=lambda row: (not _is_doubtful(row), row["consumer_group"]))
@@ -100,7 +100,7 @@ def _together(rows: Sequence[Row]) -> str:
 
 
 def _strategy(row: Row) -> str:
-    """Its name, its parameters, how it is known, and how much of the known owners it explains."""
+    """Return its name, its parameters, how it is known, and how much of the known owners it explains."""
     parameters = ", ".join(f"{key}={value}" for key, value in json.loads(row["parameters"] or "{}").items())
     given = [_short(one) for one in (row["strategy"], parameters) if one]
     source = row["source"]
@@ -114,7 +114,7 @@ def _strategy(row: Row) -> str:
 
 
 def _faults(row: Row) -> list[str]:
-    """Why its strategy is in doubt, what the snapshot lacks of a group, and what in it does not agree."""
+    """Return why its strategy is in doubt, what the snapshot lacks of a group, and what in it does not agree."""
     errors, cut, differs = row["errors"] or (), row["may_be_cut"] or (), row["differs"] or 0
     doubt = row["doubt"] if row["source"] != BY_CLIENT else ""  # such a group is planned exactly, client by client
     told = (
@@ -135,7 +135,7 @@ def _is_doubtful(row: Row) -> bool:
 
 
 def _is_partial(row: Row) -> bool:
-    """Whether some of the known owners are not those that the strategy gives."""
+    """Return whether some of the known owners are not those that the strategy gives."""
     share = row["explains"]
     return share is not None and share < 1
 
@@ -149,7 +149,7 @@ def _snapshot(row: Row) -> str:
 
 
 def age_text(seconds: float) -> str:
-    """A time span for people, in the unit that says it in two or three digits.
+    """Return a time span for people, in the unit that says it in two or three digits.
 
     Examples
     --------

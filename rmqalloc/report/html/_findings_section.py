@@ -19,7 +19,7 @@ _COLUMNS = [TableColumn(title) for title in ("severity", "group", "topic", "find
 
 
 def findings_section(findings: Sequence[Finding], is_whole: bool = False) -> str:
-    """Findings, the gravest first; nothing if there are none."""
+    """Return findings, the gravest first; nothing if there are none."""
     if not findings:
         return ""
     ordered = sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.consumer_group))
@@ -35,7 +35,7 @@ def findings_section(findings: Sequence[Finding], is_whole: bool = False) -> str
 
 
 def _lead(findings: Sequence[Finding]) -> str:
-    """How many findings there are of each severity."""
+    """Return how many findings there are of each severity."""
     counts = Counter(one.severity for one in findings)
     kinds = ", ".join(counted(counts[one], one) for one in SEVERITIES if counts[one])
     kind, sign = _SIGNS[next(one for one in SEVERITIES if counts[one])]
@@ -69,6 +69,6 @@ def _row(finding: Finding, concerned: str) -> list[str | Markup]:
 
 
 def _concerned(finding: Finding, most: int | None = 8) -> str:
-    """Clients and queues; the first of them, or all if None."""
+    """Return clients and queues; the first of them, or all if None."""
     names = [*finding.clients, *(f"{q.topic} {q.broker_name}:{q.queue_id}" for q in finding.queues)]
     return "<br>".join(first_of([f"<code>{name(one)}</code>" for one in names], most))

@@ -52,7 +52,7 @@ class GroupTables(NamedTuple):
 
 
 def group_details(ident: str, tables: GroupTables, evidence: Row | None, transition: Row | None) -> str:
-    """Everything about a group in a scenario, to be unfolded; the first of a scenario is open."""
+    """Return everything about a group in a scenario, to be unfolded; the first of a scenario is open."""
     units = [rows.to_pylist() for rows in (tables.units_before, tables.units)]
     inside = "" if evidence is None else f'<p class="soft">{escaped(group_evidence(evidence))}</p>'
     if transition is not None and (transition["unowned"] or transition["double_owned"]):
@@ -67,7 +67,7 @@ def group_details(ident: str, tables: GroupTables, evidence: Row | None, transit
 
 
 def _pictures(ident: str, tables: GroupTables, units: list[list[Row]]) -> str:
-    """Pictures and tables of a group's clients and topics."""
+    """Return pictures and tables of a group's clients and topics."""
     clients = tables.clients
     if not clients.num_rows:
         return "<p>It has no clients, before or after, or could not be planned.</p>"
@@ -80,14 +80,14 @@ def _pictures(ident: str, tables: GroupTables, units: list[list[Row]]) -> str:
 
 
 def figures(before: Row, after: Row) -> list[Any]:
-    """Cells of `FIGURES` of a group or a unit before and after; loads are the least and the greatest."""
+    """Return cells of `FIGURES` of a group or a unit before and after; loads are the least and the greatest."""
     loads = [f"{number(row['min_load'])}–{number(row['max_load'])}" for row in (before, after)]
     both = Markup(arrow(*loads), "" if after["max_load"] is None else after["max_load"])
     return [after["moved"], *(BeforeAfter(before[one], after[one]) for one in _CHANGES), both]
 
 
 def _topic_table(before: list[Row], after: list[Row]) -> str:
-    """A row per topic; one without figures has its reason in a section of its own."""
+    """Return a row per topic; one without figures has its reason in a section of its own."""
     was = {row["topic"]: row for row in before}
     ordered = sorted(after, key=lambda row: (-(row["moved"] or 0), row["topic"]))
     rows = [[row["topic"], *figures(was[row["topic"]], row), row["least_moves"]] for row in ordered[:MOST_ROWS]]
@@ -97,7 +97,7 @@ def _topic_table(before: list[Row], after: list[Row]) -> str:
 
 
 def _client_table(clients: pa.Table) -> str:
-    """A row per client over all topics, those that change most first."""
+    """Return a row per client over all topics, those that change most first."""
     keys = ["client_id", "machine_room", "status"]
     counts = ["before", "after", "gained", "lost"]
     summed = clients.group_by(keys, use_threads=False).aggregate([(column, "sum") for column in counts])

@@ -45,7 +45,7 @@ click shows the largest number or the first name. Texts are never read as markup
 
 
 def page(title: str, body: str) -> str:
-    """A whole HTML document."""
+    """Return a whole HTML document."""
     style = style_sheet()
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(SORTING)}; "
@@ -72,7 +72,8 @@ def page(title: str, body: str) -> str:
 
 
 def report_page(title: str, evidence: str, sections: Sequence[Section], made: str) -> str:
-    """A page of sections: its title, what it rests on, links, the sections in their order, and how it was made."""
+    """Return a page of sections: its title, what it rests on, links, the sections in their order, and how it was
+    made."""
     there = [one for one in sections if one[2]]
     nav = "".join(f'<li><a href="#{ident}">{name(said, 32)}</a></li>' for ident, said, _ in there)
     return page(
@@ -84,7 +85,7 @@ def report_page(title: str, evidence: str, sections: Sequence[Section], made: st
 
 
 def section(ident: str, heading: str, inside: str, lead: str = "") -> str:
-    """A section; nothing if there is nothing in it."""
+    """Return a section; nothing if there is nothing in it."""
     if not inside:
         return ""
     head = f'<div class="head"><h2 id="{ident}-h">{name(heading)}</h2>{lead}</div>'
@@ -92,7 +93,7 @@ def section(ident: str, heading: str, inside: str, lead: str = "") -> str:
 
 
 def table_page(shown: pa.Table) -> Iterator[str]:
-    """A page with one table in it, of any size: its rows are no cards, which would double it."""
+    """Yield a page with one table in it, of any size: its rows are no cards, which would double it."""
     columns = [TableColumn(field.name, is_number(field.type)) for field in shown.schema]
     rows = zip(*(column.to_pylist() for column in shown.columns), strict=True)
     table = html_table(counted(shown.num_rows, "row"), columns, rows, has_cards=False)

@@ -28,7 +28,7 @@ class TableColumn(NamedTuple):
 
 
 def number_columns(*titles: str, is_lesser: bool = False) -> list[TableColumn]:
-    """Columns that hold numbers."""
+    """Return columns that hold numbers."""
     return [TableColumn(title, True, is_lesser) for title in titles]
 
 
@@ -39,7 +39,7 @@ class BeforeAfter(NamedTuple):
     after: float | int | None
 
     def text(self, column: str = "") -> str:
-        """Both, for people.
+        """Return both, for people.
 
         Examples
         --------
@@ -81,12 +81,12 @@ def html_table(
 
 
 def folded(said: str, inside: str, is_open: bool = False) -> str:
-    """A part of the page that is unfolded by a click, and on paper."""
+    """Return a part of the page that is unfolded by a click, and on paper."""
     return f"<details{' open' if is_open else ''}><summary>{escaped(said)}</summary>{inside}</details>"
 
 
 def how_many(shown: int, there: int, what: str, where: str = "all are in the saved plan") -> str:
-    """The end of a caption: how many rows there are, if not all are shown.
+    """Return the end of a caption: how many rows there are, if not all are shown.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def _cell(value: Any, column: TableColumn, is_heading: bool, has_cards: bool) ->
 
 
 def _content(value: Any, column: TableColumn) -> tuple[str, Any]:
-    """Markup of a cell, and what it is sorted by where that is not its text."""
+    """Return the markup of a cell, and what it is sorted by where that is not its text."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, BeforeAfter):
@@ -127,7 +127,7 @@ def _class(column: TableColumn) -> str:
 
 
 def class_of(kinds: Sequence[str]) -> str:
-    """The attribute of an element that has classes, with the blank before it.
+    """Return the attribute of an element that has classes, with the blank before it.
 
     Examples
     --------

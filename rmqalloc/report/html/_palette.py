@@ -36,7 +36,7 @@ HEAT_WORDS = ("none", "up to ½", "up to 0.9", "about the mean", "up to 1½", "u
 
 
 def heat_step(share: float) -> int:
-    """Which colour a load over the mean load has.
+    """Return which colour a load over the mean load has.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def heat_step(share: float) -> int:
 
 
 def variables(is_dark: bool) -> str:
-    """The colours as CSS variables.
+    """Return the colours as CSS variables.
 
     Examples
     --------

@@ -131,7 +131,7 @@ th button::after{content:none}
 
 
 def style_sheet() -> str:
-    """All rules, without needless line breaks."""
+    """Return all rules, without needless line breaks."""
     light, dark = variables(is_dark=False), variables(is_dark=True)
     themes = f":root{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
     return (themes + _CLASSES + _RULES.replace("LIGHT", light)).replace("\n", "")

@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 
 
 def rollout_transition(ident: str, rows: Sequence[Row], n_queues: int) -> str:
-    """A timeline of the steps of one group of a rollout. The table of its steps says the same."""
+    """Return a timeline of the steps of one group of a rollout. The table of its steps says the same."""
     steps = [
         TransitionStep(
             str(row["step"]), f"step {row['step']} ({row['action']})" if row["step"] else "before", _exposures(row)
@@ -34,7 +34,8 @@ def rollout_transition(ident: str, rows: Sequence[Row], n_queues: int) -> str:
 
 
 def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
-    """A scenario of one group: a timeline of what is before, while its clients hear of the change, and after; and a table."""
+    """Return a scenario of one group: a timeline of what is before, while its clients hear of the change, and after;
+    and a table."""
     calm = [(Exposure(one["unowned"] or 0), Exposure(one["double_owned"] or 0)) for one in (before, after)]
     steps = [
         TransitionStep("before", "before the change", calm[0]),

@@ -25,7 +25,8 @@ _HEADS = (
 
 
 def unread_section(findings: Sequence[Finding]) -> str:
-    """Messages that nobody reads, the largest backlog first, or that there are none; nothing if it was not looked at."""
+    """Return messages that nobody reads, the largest backlog first, or that there are none; nothing if it was not
+    looked at."""
     reach = findings.who_reads if isinstance(findings, Findings) else None
     if reach is None or not isinstance(findings, Findings):
         return ""

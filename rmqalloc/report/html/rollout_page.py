@@ -45,7 +45,7 @@ _STEPS = {
 
 
 def rollout_page(rollout: Rollout, violated: Sequence[str] = (), evidence: pa.Table | None = None) -> str:
-    """The page of a rollout.
+    """Return the page of a rollout.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def rollout_page(rollout: Rollout, violated: Sequence[str] = (), evidence: pa.Ta
 
 
 def _summary(rollout: Rollout, violated: Sequence[str]) -> str:
-    """What speaks against it, and its figures over all groups: sums of moves, the worst moment of any group."""
+    """Return what speaks against it, and its figures over all groups: sums of moves, the worst moment of any group."""
     totals = rollout.totals
     tiles = [(number(pc.sum(totals["moved"]).as_py() or 0), "moved in all", "")]
     for column, said in (
@@ -89,14 +89,14 @@ def _warnings(warnings: Sequence[str]) -> str:
 
 
 def _bounded(table: pa.Table, column: str) -> list[str]:
-    """Figures as texts, upper bounds with their sign."""
+    """Return figures as texts, upper bounds with their sign."""
     exact = f"{column}_is_exact"
     known = table[exact].to_pylist() if exact in table.column_names else [True] * table.num_rows
     return [bound(number(n), sure) for n, sure in zip(table[column].to_pylist(), known, strict=True)]
 
 
 def _rows(table: pa.Table, heading: list[str], columns: Sequence[str]) -> list[list[Any]]:
-    """Rows of a table behind their headings."""
+    """Return rows of a table behind their headings."""
     cells = [
         [Markup(escaped(said), n) for said, n in zip(_bounded(table, one), table[one].to_pylist(), strict=True)]
         for one in columns
@@ -114,7 +114,7 @@ def _groups(totals: pa.Table) -> str:
 
 
 def _steps(rollout: Rollout, totals: pa.Table) -> str:
-    """A timeline and a table for each of the worst groups."""
+    """Return a timeline and a table for each of the worst groups."""
     steps = rollout.steps
     parts = []
     for i, row in enumerate(totals.slice(0, PICTURED).to_pylist()):

@@ -76,7 +76,8 @@ def _group_row(group: Group) -> Row:
 
 
 def _held(text: str | None) -> str | None:
-    """The text, None if a cell cannot hold it: an empty one, one with blanks at its ends or a break that CSV does not quote."""
+    """Return the text, None if a cell cannot hold it: an empty one, one with blanks at its ends or a break that CSV
+    does not quote."""
     return text if text and text == text.strip() and "\r" not in text else None
 
 

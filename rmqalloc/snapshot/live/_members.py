@@ -85,7 +85,8 @@ def _is_shared(known: Connections) -> bool:
 
 
 def _filters(view: Iterable[Connections]) -> dict[str, tuple[Filter, ...]] | None:
-    """What brokers say that the group takes of topics, of those that not all of them say it takes whole; None if none says."""
+    """Return what brokers say that the group takes of topics, of those that not all of them say it takes whole; None if
+    none says."""
     told = [one for one in view if one.filters is not None]
     if not told:
         return None

@@ -16,7 +16,7 @@ LEFT, PANEL, BETWEEN, TOP, ROW, BAR = 196, 336, 46, 24, 19, 13
 
 
 def owners_figure(ident: str, loads: Loads) -> str:
-    """Bars of all clients, those before on the left and those after on the right, on one scale."""
+    """Return bars of all clients, those before on the left and those after on the right, on one scale."""
     key = key_of((_colour(loads, i), topic) for i, topic in enumerate(loads.topics)) if len(loads.topics) > 1 else ""
     loads_of = (np.nan_to_num(side.each).sum(axis=1).tolist() for side in (loads.before, loads.after))
     rows = zip(loads.labels, *loads_of, strict=True)
@@ -45,7 +45,7 @@ def _parts(loads: Loads) -> Iterator[str]:
 
 
 def _bar(loads: Loads, owned: NDArray[np.float64], x: float, y: float, whose: str) -> Iterator[str]:
-    """The parts of a bar and its sum behind it."""
+    """Yield the parts of a bar and its sum behind it."""
     scale = (PANEL - 30) / max(loads.most, 1)
     for i in np.flatnonzero(owned).tolist():
         width = float(owned[i]) * scale

@@ -38,7 +38,7 @@ class Node(NamedTuple):
 
 
 def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str:
-    """Bands from old owners to new ones, as wide as the queues that move."""
+    """Return bands from old owners to new ones, as wide as the queues that move."""
     flows = _flows(queues)
     if not flows:
         return "<p>No queue changes its owner.</p>"
@@ -60,7 +60,8 @@ def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str
 
 
 def _counts(queues: pa.Table) -> str:
-    """How many queues go from one client to another, and how many come, go or stay without an owner, as markup."""
+    """Return how many queues go from one client to another, and how many come, go or stay without an owner, as
+    markup."""
     counts = {row["values"]: row["counts"] for row in pc.value_counts(queues["change"]).to_pylist()}
     moved = f"<strong>{counted(counts.get('moved', 0), 'queue')}</strong> of {queues.num_rows:,} from old to new owner"
     rest = ((counts.get(change, 0), said) for change, said in _CHANGES.items())
@@ -68,7 +69,7 @@ def _counts(queues: pa.Table) -> str:
 
 
 def _flows(queues: pa.Table) -> Counter[tuple[End, End]]:
-    """Number of queues by old and new owner, of those that do not stay."""
+    """Return the number of queues by old and new owner, of those that do not stay."""
     moving = queues.filter(pc.not_equal(queues["change"], "kept")).select(["owner_before", "owner_after", "change"])
     counts = moving.group_by(["owner_before", "owner_after", "change"]).aggregate([([], "count_all")])
     flows: Counter[tuple[End, End]] = Counter()
@@ -98,7 +99,7 @@ def _folded(flows: Counter[tuple[End, End]], side: int) -> Counter[tuple[End, En
 
 
 def _nodes(flows: Counter[tuple[End, End]], side: int, place: dict[str, int], scale: float) -> list[Node]:
-    """Ends of one side from top to bottom: clients in their order, then what is no client."""
+    """Return ends of one side from top to bottom: clients in their order, then what is no client."""
     totals: Counter[End] = Counter()
     for ends, n in flows.items():
         totals[ends[side]] += n
@@ -116,7 +117,7 @@ def _heads() -> list[str]:
 
 
 def _bands(flows: Counter[tuple[End, End]], left: list[Node], right: list[Node], scale: float) -> Iterator[str]:
-    """Bands leave and reach their ends in the order of the other side, so that few cross."""
+    """Yield bands leave and reach their ends in the order of the other side, so that few cross."""
     leaves, reaches = {node.end: node.y for node in left}, {node.end: node.y for node in right}
     for source in left:
         for target in right:

@@ -18,7 +18,7 @@ WIDEST = 72
 
 
 def heat_figure(ident: str, loads: Loads) -> str:
-    """A cell for every client and topic, before on the left and after on the right."""
+    """Return a cell for every client and topic, before on the left and after on the right."""
     topics = ", ".join(f"T{i} {name(topic)}" for i, topic in enumerate(loads.topics, start=1))
     caption = f"Load over the mean load of a client; 1 is even, 2 is twice the mean. Topics: {topics}"
     seen = loads.after.shares[~np.isnan(loads.after.shares)]
@@ -52,7 +52,7 @@ def _parts(loads: Loads) -> Iterator[str]:
 
 
 def _cell(x: float, y: float, width: float, share: float, whose: str) -> str:
-    """The number stands in the cell, so that colour says nothing alone."""
+    """Return the number stands in the cell, so that colour says nothing alone."""
     if np.isnan(share):
         return text(x + width / 2, y + 13, "·", "mid soft")
     step, said = heat_step(share), skew_text(share)

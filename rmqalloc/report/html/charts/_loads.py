@@ -114,7 +114,7 @@ class _Fold(NamedTuple):
 
     @classmethod
     def of(cls, sizes: NDArray[np.float64], most: int) -> _Fold:
-        """The largest are kept, in their old order; one alone is not worth folding."""
+        """Return the largest are kept, in their old order; one alone is not worth folding."""
         if sizes.size <= most + 1:
             return cls(np.arange(sizes.size), np.arange(0))
         order = np.argsort(-sizes, kind="stable")
@@ -125,13 +125,13 @@ class _Fold(NamedTuple):
         return [names[i] for i in self.kept] + others
 
     def sums(self, values: NDArray[_T]) -> NDArray[_T]:
-        """Rows that are kept, and below them the sum of the others if there are any."""
+        """Return rows that are kept, and below them the sum of the others if there are any."""
         if not self.rest.size:
             return values
         return np.concatenate((values[self.kept], values[self.rest].sum(axis=0, keepdims=True)))
 
 
 def _codes(column: pa.ChunkedArray) -> tuple[list[str], Places]:
-    """Distinct values in order of first appearance, and the place of every row's among them."""
+    """Return distinct values in order of first appearance, and the place of every row's among them."""
     encoded = column.combine_chunks().dictionary_encode()
     return encoded.dictionary.to_pylist(), encoded.indices.to_numpy().astype(np.int64)

@@ -26,7 +26,7 @@ def figure(
     width: float = WIDTH,
     classes: str = "",
 ) -> str:
-    """A picture with its caption."""
+    """Return a picture with its caption."""
     kind = f' class="{classes}"' if classes else ""
     body = "\n".join(parts)
     return (
@@ -38,7 +38,7 @@ def figure(
 
 
 def text(x: float, y: float, said: str, classes: str = "", most: int = LABEL) -> str:
-    """A text of its own, shortened; all of it shows when pointed at.
+    """Return a text of its own, shortened; all of it shows when pointed at.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def _width(text: str) -> float:
 
 
 def box(x: float, y: float, width: float, height: float, classes: str, description: str) -> str:
-    """A rectangle that says what it is when pointed at."""
+    """Return a rectangle that says what it is when pointed at."""
     size = f'x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"'
     return f'<rect {size} class="{classes}"><title>{escaped(shortened(description, 400))}</title></rect>'
 
@@ -77,7 +77,7 @@ def series(place: int) -> str:
 
 
 def key_of(entries: Iterable[tuple[str, str]]) -> str:
-    """What colours mean: class and plain text of each."""
+    """Return what colours mean: class and plain text of each."""
     swatch = '<svg viewBox="0 0 8 8" aria-hidden="true"><rect width="8" height="8" rx="1.5" class="{}"/></svg>'
     items = "".join(f"<li>{swatch.format(classes)}{name(said)}</li>" for classes, said in entries)
     return f'<ul class="key">{items}</ul>'

@@ -37,7 +37,7 @@ class Exposure(NamedTuple):
     seconds_p99: float | None = None
 
     def text(self) -> str:
-        """The worst for people.
+        """Return the worst for people.
 
         Examples
         --------
@@ -56,7 +56,8 @@ class TransitionStep(NamedTuple):
 
 
 def transition_figure(ident: str, steps: Sequence[TransitionStep], n_queues: int) -> str:
-    """Two rows of bars over the same steps and on one scale; a mark over the first step that has the worst moment."""
+    """Return two rows of bars over the same steps and on one scale; a mark over the first step that has the worst
+    moment."""
     size = -(-len(steps) // MOST_BARS)
     bars = [_worst_of(steps[at : at + size]) for at in range(0, len(steps), size)]
     caption = "Bars: the worst moment of a step, whichever clients have heard of it by then"
@@ -77,7 +78,7 @@ def transition_figure(ident: str, steps: Sequence[TransitionStep], n_queues: int
 
 
 def worst_moment(steps: Sequence[TransitionStep], kind: int, n_queues: int) -> str:
-    """The worst moment of one kind, as a sentence."""
+    """Return the worst moment of one kind, as a sentence."""
     worst = steps[_peak(steps, kind)]
     one = worst.exposures[kind]
     if not one.worst:
@@ -89,7 +90,7 @@ def worst_moment(steps: Sequence[TransitionStep], kind: int, n_queues: int) -> s
 
 
 def seconds_text(seconds: float) -> str:
-    """A duration for people.
+    """Return a duration for people.
 
     Examples
     --------
@@ -106,12 +107,12 @@ def seconds_text(seconds: float) -> str:
 
 
 def _peak(steps: Sequence[TransitionStep], kind: int) -> int:
-    """The first step with the worst moment."""
+    """Return the first step with the worst moment."""
     return max(range(len(steps)), key=lambda i: (steps[i].exposures[kind].worst, -i))
 
 
 def _worst_of(steps: Sequence[TransitionStep]) -> TransitionStep:
-    """Several steps as one bar."""
+    """Return several steps as one bar."""
     if len(steps) == 1:
         return steps[0]
     worst = [steps[_peak(steps, kind)].exposures[kind] for kind in (0, 1)]
@@ -122,13 +123,13 @@ def _worst_of(steps: Sequence[TransitionStep]) -> TransitionStep:
 
 
 def _places(n: int) -> tuple[float, float]:
-    """Places of a step, and of its bar."""
+    """Return places of a step, and of its bar."""
     width = (WIDTH - LEFT - RIGHT) / n
     return width, min(width * 0.8, 34)
 
 
 def _panel(bars: Sequence[TransitionStep], kind: int) -> Iterator[str]:
-    """The bars of one kind, with the mark at the worst."""
+    """Yield the bars of one kind, with the mark at the worst."""
     most = max(one.worst for step in bars for one in step.exposures)
     floor = TOP + HEAD + PANEL + kind * (HEAD + PANEL)
     scale, (width, bar) = PANEL / max(most, 1), _places(len(bars))
@@ -150,7 +151,7 @@ def _panel(bars: Sequence[TransitionStep], kind: int) -> Iterator[str]:
 
 
 def _mark(bars: Sequence[TransitionStep], kind: int, floor: float, scale: float) -> Iterator[str]:
-    """An arrow over the worst bar, and what it is."""
+    """Yield an arrow over the worst bar, and what it is."""
     at = _peak(bars, kind)
     one, (width, _) = bars[at].exposures[kind], _places(len(bars))
     if not one.worst:
@@ -163,7 +164,7 @@ def _mark(bars: Sequence[TransitionStep], kind: int, floor: float, scale: float)
 
 
 def _labels(bars: Sequence[TransitionStep]) -> Iterator[str]:
-    """Labels of the steps, as many as have room."""
+    """Yield labels of the steps, as many as have room."""
     width, _ = _places(len(bars))
     every = -(-len(bars) // MOST_LABELS)
     for i in range(0, len(bars), every):

@@ -65,7 +65,8 @@ def _offsets(lag: Lag) -> str:
 
 
 def _tps(given: Sequence[Progress], n_queues: int) -> float | None:
-    """Messages consumed per second: those of an output that has all queues, else the sum over outputs that share none."""
+    """Return messages consumed per second: those of an output that has all queues, else the sum over outputs that share
+    none."""
     sizes = [len({lag.queue for lag in one.lags}) for one in given]
     whole = next((one for one, size in zip(given, sizes, strict=True) if size == n_queues), None)
     if whole is not None:

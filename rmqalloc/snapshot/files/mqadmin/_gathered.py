@@ -184,7 +184,8 @@ class Gathered:
         return found, lists.keys() <= set(self.broker_names.values())
 
     def _by_broker_name(self, name: str, seen: Seen) -> dict[str, Connected]:
-        """Lists of a group's clients by the names of brokers; one of a broker that is not known goes after all that are."""
+        """Return lists of a group's clients by the names of brokers; one of a broker that is not known goes after all
+        that are."""
         found: dict[str, Connected] = {}
         for address, connected in seen.connected.items():
             broker = self.broker_names.get(address)

@@ -122,7 +122,8 @@ def route_addresses(section: Section) -> dict[str, str]:
 
 
 def _broker_of_route(names: str, start: int) -> str | None:
-    """The second of two names, neither of which is cut: by the column it starts in, unless the first sticks out into it."""
+    """Return the second of two names, neither of which is cut: by the column it starts in, unless the first sticks out
+    into it."""
     first, second = _columns(names, start)
     if first.endswith(" ") and second.strip(" "):
         return second.rstrip(" ")
@@ -216,7 +217,8 @@ def _connection(section: Section, offset: int, line: str) -> ClientConnection:
 
 
 def clients(section: Section) -> list[ClientConnection]:
-    """The table of clients that consumerStatus prints; rows go on below the stack trace of a client that did not answer."""
+    """Return the table of clients that consumerStatus prints; rows go on below the stack trace of a client that did not
+    answer."""
     found, in_trace = [], False
     for offset, line in _rows(section):
         if FAILURE.match(line):
@@ -230,7 +232,8 @@ def clients(section: Section) -> list[ClientConnection]:
 
 
 def unanswered(section: Section) -> list[int]:
-    """Lines at which consumerStatus says that a client did not answer, which has no row then; 0 for what stands above."""
+    """Return lines at which consumerStatus says that a client did not answer, which has no row then; 0 for what stands
+    above."""
     above = [0 for line in section.before if FAILURE.match(line.lstrip())]
     return above + [offset for offset, line in _rows(section) if FAILURE.match(line)]
 

@@ -69,7 +69,7 @@ def differing(page: Page, cluster: LiveCluster, java: Consumers, saved: str) -> 
         planned(group, "--add-client", snapshot.groups[0].client_ids[0].replace("v-1", JOINING))
         made(group, "a client joins", partial(join, java, group, clients, JOINING))
         if group == "views-mixed":
-            page.say("### The deviating client is started anew")
+            page.say("### The deviating client is restarted")
             planned(group, "--to-strategy", "AVG")
             made(group, REPAIR, partial(repair, java, group))
     for group, clients in UNEXPLAINED.items():

@@ -73,7 +73,7 @@ def points(
         for slot in range(first, last):
             n = offsets[slot + 1] - offsets[slot]
             own = ~with_string(0, values, offsets, slot)
-            # The last row serves all longer ids, and is made anew for each.
+            # The last row serves all longer ids, and is recomputed for each.
             if n >= N_LENGTHS or not known[n]:
                 for node in range(n_nodes):
                     scratch[min(n, N_LENGTHS), node] = with_zeros(with_number(START, first_node + node), n)

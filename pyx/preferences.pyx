@@ -77,7 +77,7 @@ cdef void sort_many(pair_t[::1] pairs, offset_t at, offset_t n, offset_t room) n
         at, room = room, at
 
 
-# Pairs in order: they are where they were, or in the room, which is told.
+# Pairs in order: they are where they were, or in the room, which is returned.
 cdef inline offset_t sort_pairs(const rmq_preferences_t *level, pair_t[::1] pairs, offset_t at, offset_t n,
                                 offset_t room) noexcept nogil:
     cdef offset_t i, place

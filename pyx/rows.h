@@ -31,7 +31,7 @@ static inline int rmq_same(const uint8_t *a, const uint8_t *b, int64_t n)
 /* ---- digests ----
 
    Rows come from outside, and who knows the digest of a row can write thousands of rows that share one: each would be compared
-   with all before it. So the digest has a secret, drawn anew by every process, and its quality rests on the secret alone: for ANY
+   with all before it. So the digest has a secret, drawn by every process, and its quality rests on the secret alone: for ANY
    two rows that differ, chosen by whoever knows this file, at most about one secret in 2^32 gives them one digest. Rows that
    collide under every secret, or under many, do not exist:
 

@@ -201,7 +201,7 @@ cdef inline void between(index_t[::1] scratch, const number_t[::1] numbers, cons
     rounds(scratch, numbers, job, n_waiting, c, &room, NOT_ABSENT, owners)
 
 
-# Owners if all n slots are present, in one of the first three lists of the scratch, which is told.
+# Owners if all n slots are present, in one of the first three lists of the scratch, which is returned.
 cdef inline offset_t base(index_t[::1] scratch, const number_t[::1] numbers, const job_t *job, offset_t n) noexcept nogil:
     cdef offset_t low = 0, high = job.n_queues, middle = 2 * job.n_queues, a = 1, c
     cdef offset_t b = 2 + <offset_t> ((rmq_mix(job.seed) >> 32) * (2 * RATIO - 2) >> 32)

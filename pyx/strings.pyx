@@ -105,7 +105,7 @@ cdef inline bint is_irregular(const byte_t[::1] values, const offset_t[::1] offs
     return False
 
 
-# Is a list in order? `irregular` is told of it whether a string is empty or there twice.
+# Is a list in order? `irregular` says whether a string is empty or there twice.
 cdef inline bint is_in_order(const byte_t[::1] values, const offset_t[::1] offsets, offset_t lo, offset_t end,
                              byte_t *irregular) noexcept nogil:
     cdef offset_t i

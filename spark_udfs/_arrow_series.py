@@ -1,6 +1,6 @@
 """Functions of Arrow arrays as functions of pandas' series, for releases of PySpark that have no Arrow functions.
 
-Spark sends such functions Arrow data all the same, and PySpark turns it into series and back. That loses types: whole numbers
+Spark sends such functions Arrow data anyway, and PySpark turns it into series and back. That loses types: whole numbers
 beside a null become floats, and a column that holds nothing but nulls has no type at all. Here both are restored, so that
 ``body`` answers what it answers in an Arrow function. Two things cannot be: a NaN is a null, and a whole number above 2**53
 beside a null is rounded; no count, owner or position is as large. Imports no pyspark, and pandas only where it runs.

@@ -67,7 +67,7 @@ def live_plans(
         A stream with columns of `EVENT_SCHEMA`; or with ``value`` (string or binary), a JSON object with the same fields, as
         Kafka's source has it.
     strategy : str
-        RocketMQ's name of the strategy of all groups, or one of ours.
+        RocketMQ's name of the strategy of all groups, or one of rmqalloc.
     lateness : str
         How much later than the newest event seen so far an event may come, such as "10m". Spark drops
         events that are later, and counts them in ``numRowsDroppedByWatermark``. An event from a clock that is ahead counts as

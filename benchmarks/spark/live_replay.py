@@ -2,7 +2,7 @@
 
 ``python benchmarks/spark/live_replay.py`` is the short run, 5,000 groups; ``--groups 100000 --hours 24`` the long one. Every
 group reads a topic of its own, on two brokers with 8 queues each, with 8 clients. All of them join first; then in every minute
-of the replayed time ``--churn`` of the groups are deployed anew: a client leaves and another joins. Once an hour 1 % of the
+of the replayed time ``--churn`` of the groups are redeployed: a client leaves and another joins. Once an hour 1 % of the
 topics get other queues.
 """
 

@@ -9,7 +9,7 @@ import rmqalloc
 from rmqalloc.report.html import report
 
 MOST_BYTES = 4 << 20
-"""A page that plans more than a pasted text would stand still for long."""
+"""A page that plans more than a pasted text would stall for long."""
 
 
 def answers(snapshot: str, changes: str) -> str:

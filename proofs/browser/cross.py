@@ -45,7 +45,7 @@ def debian_root(work):
         if os.geteuid():
             raise MissingError("a root of Debian is made by debootstrap and chroot, which only root can do")
         subprocess.run(["debootstrap", "--variant=minbase", SUITE, str(root), _mirror()], check=True, stdout=2)
-        # A mirror that stands still would be refused for the age of its list.
+        # A mirror that is stalled would be refused for the age of its list.
         (root / "etc/apt/apt.conf.d/99age").write_text('Acquire::Check-Valid-Until "false";\n')
         command = f"apt-get update -q && apt-get install -y -q --no-install-recommends {PACKAGES}"
         _inside(root, f"DEBIAN_FRONTEND=noninteractive; export DEBIAN_FRONTEND; {command}")

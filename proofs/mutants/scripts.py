@@ -124,7 +124,7 @@ MUTANTS = [
         "rmqalloc/simulation/_member.py",
         "if not self.process.is_frozen:  # else",
         "if True:  # else",
-        "a client that stands still reads on when its pause ends",
+        "a client that is stalled reads on when its pause ends",
         _OF_STEPS,
     ),
     Mutant(

@@ -8,7 +8,7 @@
 
 #define UNITS (LANES / 2)
 
-/* What a loop needs over and over; the compiler would make it anew each time. */
+/* What a loop needs over and over; the compiler would make it each time. */
 typedef struct {
     ISA(vec_t) zero, one, eight, nobody, absent, bytes_of_one;
 } ISA(always_t);

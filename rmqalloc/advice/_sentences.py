@@ -60,7 +60,7 @@ def _sizes(group: Row, counts: Rows) -> Iterator[str]:
         above = [row for row in others if row["n_clients"] > n][:1]
         yield f"All would have the same with {' or '.join(_way(row) for row in below + above)}."
     elif not even and not made.is_listed:
-        yield "None of the numbers of clients tried gives all the same."
+        yield "None of the numbers of clients tried gives all clients the same number of queues."
 
 
 def _way(row: Row) -> str:
@@ -112,7 +112,7 @@ def _rooms(rooms: Rows) -> Iterator[str]:
         if high - low > top - level:
             yield (
                 f"Topic {row['topic']} has queues in {counted(len(row['machine_rooms']), 'machine room')} without a client, "
-                f"each split anew from the first client on: clients have from {low} to {high} queues, split together it would "
+                f"each split again from the first client on: clients have from {low} to {high} queues, split together it would "
                 f"be {level} to {top}."
             )
             return

@@ -32,7 +32,7 @@ def owner_signs(groups: Sequence[Group], topics: Sequence[Topic]) -> list[Sign]:
     """Return whether a queue of each group has no owner, a client no queue, and reports another owner."""
     if not groups:
         return []
-    # A strategy in doubt is computed all the same: that it is in doubt is a finding of its own.
+    # A strategy in doubt is computed anyway: that it is in doubt is a finding of its own.
     sure = tuple(one if one.strategy_doubt is None else replace(one, strategy_doubt=None) for one in groups)
     read = view_units(Snapshot(tuple(topics), sure), ALL, ALL)
     made = numbered(evaluate_views(read, PlanSpec(scenarios=())).states, read.n_units, read.mixed)

@@ -96,7 +96,7 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
     others = behind.count(False) if any(behind) else 0
     sharing = "All clients" if not others else f"{behind.count(True):,} of {counted(len(behind), 'client')}"
     rest = (
-        f"; {others:,} {'divides' if others == 1 else 'divide'} them all the same, so a message goes to either kind"
+        f"; {others:,} {'divides' if others == 1 else 'divide'} them anyway, so a message goes to either kind"
         if others
         else ""
     )

@@ -34,7 +34,7 @@ _TEXT_SCHEMA = pa.schema([*_NAMES, ("queues", pa.string()), ("clients", pa.strin
 
 
 class Findings(TableResult, Sequence[Finding]):
-    """What an audit found: by consumer group, the gravest first, then in the order of the rules, then by topic.
+    """What an audit found: by consumer group, the most severe first, then in the order of the rules, then by topic.
 
     Parameters
     ----------

@@ -86,7 +86,7 @@ class Answer:
 
     def readers(self) -> Iterator[Ids]:
         """Yield the client ids by queue: those that read it; of an unknown one, those that perhaps do; of one that no
-        client takes, those that report it all the same.
+        client takes, those that report it nevertheless.
         """
         if self.signed is None or (self.state == "unread" and self.reason != "no-owner"):
             yield from repeat((), len(self.queues))
@@ -293,7 +293,7 @@ def _computed(audited: AuditedGroup, unit: UnitViews, read: tuple[str, str]) -> 
 
 
 def _not_reported(audited: AuditedGroup) -> str:
-    """Return why a queue that no client reports may have an owner all the same."""
+    """Return why a queue that no client reports may have an owner nevertheless."""
     if n := len(audited.reported.silent):
         return f"{counted(n, 'client')} did not report what {'it owns' if n == 1 else 'they own'}"
     return "not all that clients own is known"

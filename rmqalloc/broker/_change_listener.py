@@ -54,7 +54,7 @@ class ConsumerIdsChangeNotifier:
     Attributes
     ----------
     notify_consumer_ids_changed_enable, real_time : bool
-        Settings, which may change while the broker runs. What was collected is flushed all the same, if the broker's flag is
+        Settings, which may change while the broker runs. What was collected is flushed anyway, if the broker's flag is
         then on.
     tell_together : callable or None
         Notifies all channels and the group instead of one channel after the other, and a notice never fails or changes a group.

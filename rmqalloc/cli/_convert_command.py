@@ -85,7 +85,7 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bo
 
 
 def _tell_formulas(snapshot: Snapshot, safe: bool) -> None:
-    """How many cells of the CSV file look like formulas, and which is the first."""
+    """Print how many cells of the CSV file look like formulas, and which is the first."""
     from rmqalloc.snapshot.files.csv_text import formulas
 
     found = list(formulas(snapshot))

@@ -83,7 +83,7 @@ def diff(
     if found.doubtful:
         return exit_codes.FAILURE
     if not allow_partial and any(side.n_errors for side in (found.before, found.after)):
-        print_notes(["a snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same"])
+        print_notes(["a snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway"])
         return exit_codes.PARTIAL
     return exit_codes.DIFFERENCE if detailed_exitcode and found.differs else 0
 

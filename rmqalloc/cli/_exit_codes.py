@@ -35,7 +35,7 @@ MEANINGS: Mapping[int, str] = {
     FAILURE: "failed: a file, a server, the data, or a package that is not installed",
     DIFFERENCE: "a difference or a finding (plan and diff --detailed-exitcode, check, verify)",
     GATE: "a gate is not kept, or the change is refused",
-    PARTIAL: "the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same",
+    PARTIAL: "the snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway",
     USAGE: "wrong usage: a verb, an option, or its value",
     DEFECT: "a defect of rmqalloc, whose traceback is printed",
     INTERRUPTED: "interrupted",
@@ -85,7 +85,7 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     },
     "snapshot": {
         FAILURE: "failed: no name server answers, it knows no broker, or nothing could be read",
-        PARTIAL: "the snapshot lacks something; it is written all the same, and says what",
+        PARTIAL: "the snapshot lacks something; it is written anyway, and says what",
     },
     "verify": {
         DONE: "all of the plan was recomputed, and is equal",

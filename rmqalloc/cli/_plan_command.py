@@ -129,7 +129,7 @@ def _clients_join(changes: Changes) -> bool:
 
 
 def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> None:
-    """The plan in the form that is asked for."""
+    """Print the plan in the form that is asked for."""
     from rmqalloc.plans.plan_text import plan_lines
     from rmqalloc.plans.plan_totals import client_totals
 

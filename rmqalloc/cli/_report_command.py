@@ -39,7 +39,7 @@ def report(plan: str, out: str | None, snapshot: str | None, told: Told) -> None
     """
     from rmqalloc.audit import check_snapshot
     from rmqalloc.plans import load_plan
-    from rmqalloc.plans.made_again import with_details
+    from rmqalloc.plans.replan import with_details
     from rmqalloc.report.html import report as as_html
 
     if out is None:

@@ -52,7 +52,7 @@ def tell(what: str, said: str) -> None:
 
 
 def hand_over(text: str, end: str = "\n") -> None:
-    """Print a result for programs as it is; on a terminal, which `guarded` stands before, it is harmless all the same."""
+    """Print a result for programs as it is; on a terminal, which `guarded` stands before, it is harmless anyway."""
     sys.stdout.write(encodable(text + end, sys.stdout))
     sys.stdout.flush()
 

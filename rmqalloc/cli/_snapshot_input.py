@@ -260,7 +260,7 @@ def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
     print_lacks(snapshot)
     if not snapshot.errors or inputs.allow_partial:
         return 0
-    print_notes(["the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same"])
+    print_notes(["the snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway"])
     return exit_codes.PARTIAL
 
 

@@ -60,7 +60,7 @@ def table_options(as_text: str) -> Callable[[Command], Command]:
     """Add ``--output``, ``--columns``, ``--sort`` and ``--top``; the command gets them as one argument, ``tables``."""
 
     options = (
-        click.option("--top", type=click.IntRange(1), metavar="N", help=f"Only so many rows{as_text}."),
+        click.option("--top", type=click.IntRange(1), metavar="N", help=f"At most N rows{as_text}."),
         click.option("--sort", metavar="[-]NAME,...", help="Columns to sort by; - before a name: the largest first."),
         click.option("--columns", metavar="NAME,...", help="Columns of the table."),
         click.option(

@@ -35,7 +35,7 @@ class _Claim(NamedTuple):
 
     method: Method
     source: str
-    tried: Sequence[Method]  # all that an incomplete claim may mean, likeliest first
+    tried: Sequence[Method]  # all that an incomplete claim may mean, most likely first
     doubt: str | None = None
     unfounded: str | None = None  # why it is a guess where no owners are known
 
@@ -260,7 +260,7 @@ def _in_rooms(group: Group, fit: RoomFit, claim: _Claim) -> Group:
 
 
 def _room_doubt(group: Group, fit: RoomFit) -> str | None:
-    """Return why the likeliest machine rooms of a group are a guess, if they are."""
+    """Return why the most likely machine rooms of a group are a guess, if they are."""
     if fit.doubt is not None or _is_rare(fit.n_tried or 0, fit.of, group):
         return fit.doubt
     owners = counted(fit.of, "known owner")

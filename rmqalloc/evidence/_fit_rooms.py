@@ -28,7 +28,7 @@ class Unplaced(NamedTuple):
     ----------
     owned : OwnedQueues
     tried : sequence of Method
-        What may be divided by, the likeliest first.
+        What may be divided by, the most likely first.
     brokers, clients : mapping of str to str or None
         Rooms by name, as far as they are known.
     """
@@ -45,7 +45,7 @@ class RoomFit(NamedTuple):
     Attributes
     ----------
     found : sequence of (RoomReading, Method)
-        All that explain all owners, the likeliest first.
+        All that explain all owners, the most likely first.
     of : int
         Queues with one owner.
     n_tried : int or None
@@ -61,7 +61,7 @@ class RoomFit(NamedTuple):
 
     @property
     def doubt(self) -> str | None:
-        """Why the likeliest is a guess, if others explain the owners too or none does."""
+        """Why the most likely is a guess, if others explain the owners too or none does."""
         owners = counted(self.of, "known owner")
         if self.conflict is not None:
             return f"{self.conflict}; {_STATE_THEM}"
@@ -143,7 +143,7 @@ class Placement(NamedTuple):
     ----------
     snapshot : Snapshot
     groups : mapping of str to (Group, RoomFit)
-        By name, the groups whose rooms were not all known, with the likeliest ones if these are taken.
+        By name, the groups whose rooms were not all known, with the most likely ones if these are taken.
     """
 
     snapshot: Snapshot
@@ -197,7 +197,7 @@ def _topics(group: Group, routes: Mapping[str, Topic]) -> list[Topic]:
 
 
 def _put(group: Group, fit: RoomFit, routes: Mapping[str, Topic], brokers: _BrokerRooms) -> tuple[Group, RoomFit]:
-    """Return a group in its likeliest rooms, unless another group that reads the same topic puts a broker elsewhere."""
+    """Return a group in its most likely rooms, unless another group that reads the same topic puts a broker elsewhere."""
     if not fit.found:
         return group, fit
     (reading, _), *_ = fit.found

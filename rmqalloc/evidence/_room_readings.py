@@ -57,7 +57,7 @@ class RoomReading(NamedTuple):
 def readings(
     brokers: Mapping[str, str | None], clients: Mapping[str, str | None], owners: Mapping[str, Set[str]]
 ) -> list[RoomReading] | None:
-    """Return all readings that owners allow, the likeliest first; None if there are too many to try.
+    """Return all readings that owners allow, the most likely first; None if there are too many to try.
 
     Examples
     --------

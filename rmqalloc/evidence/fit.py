@@ -57,7 +57,7 @@ class Fit(NamedTuple):
     Attributes
     ----------
     counts : mapping of Method to int
-        Queues whose owner a strategy gives, the likeliest strategy first; those that cannot be computed are left out.
+        Queues whose owner a strategy gives, the most likely strategy first; those that cannot be computed are left out.
     of : int
         Queues with one owner.
     """
@@ -72,7 +72,7 @@ class Fit(NamedTuple):
 
     @property
     def best(self) -> list[Method]:
-        """The strategies that explain most, likeliest first."""
+        """The strategies that explain most, most likely first."""
         return [method for method, count in self.counts.items() if count == self.explained]
 
     @property
@@ -110,7 +110,7 @@ def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], ro
 
 
 def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
-    """Return strategies to try if nothing is known, likeliest first; those of a dialect if all clients have it.
+    """Return strategies to try if nothing is known, most likely first; those of a dialect if all clients have it.
 
     Examples
     --------
@@ -124,18 +124,18 @@ def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
 
 
 def _guessed() -> list[str]:
-    """Return strategies that are tried without a word about them: RocketMQ's. Classes of ours are known by their
+    """Return strategies that are tried without a word about them: RocketMQ's. Our own classes are known by their
     names."""
     return [name for name in STRATEGIES if class_of(name).guesses and "/" not in name]
 
 
 def guesses(name: str, dialect: str | None = None) -> list[Method]:
-    """Return a strategy with each of the parameters that it may have, the likeliest first."""
+    """Return a strategy with each of the parameters that it may have, the most likely first."""
     return [Method(name, params).in_dialect(dialect) for params in inner_class_of(name).guesses]
 
 
 def nearby() -> list[Method]:
-    """MACHINE_ROOM_NEARBY with the strategies that it may hold, each with its likeliest parameters."""
+    """MACHINE_ROOM_NEARBY with the strategies that it may hold, each with its most likely parameters."""
     return [method for name in _guessed() for method in guesses(f"{NEARBY}-{name}")[:1]]
 
 

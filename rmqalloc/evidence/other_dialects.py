@@ -77,7 +77,7 @@ def has_form(method: Method, dialect: str) -> bool:
 
 
 class ToldApart:
-    """Which dialects come to the same under all strategies that a group has or may get."""
+    """Which dialects give equal results under all strategies that a group has or may get."""
 
     def __init__(self, methods: Sequence[Method]) -> None:
         self._methods = methods

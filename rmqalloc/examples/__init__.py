@@ -86,7 +86,7 @@ EXAMPLES = {one.name: one for one in _ALL}
 
 
 def find(name: str, kind: str | None = None) -> Example:
-    """The example of a name.
+    """Return the example of a name.
 
     Parameters
     ----------

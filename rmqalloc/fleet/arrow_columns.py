@@ -238,7 +238,7 @@ def hosts_of(client_ids: pa.Array) -> pa.Array:
 
 
 def utf8(array: pa.Array) -> pa.Array:
-    """An array of text, or of lists of it, with bytes that are not UTF-8 as ``\\xNN``, so that whoever reads it can.
+    """Return an array of text, or of lists of it, with bytes that are not UTF-8 as ``\\xNN``, so that whoever reads it can.
 
     Examples
     --------

@@ -196,7 +196,7 @@ class Runbook(NamedTuple):
 
 
 def shell_word(text: str) -> str:
-    """A text as one word of a line of bash.
+    """Return a text as one word of a line of bash.
 
     Examples
     --------

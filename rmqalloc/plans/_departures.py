@@ -190,7 +190,7 @@ def _least(fleet: Fleet, had: Owners, starts: Keys, holders: Keys, ids: _Ids) ->
     """Return the fewest queues that can move by the client that leaves.
 
     Of n - 1 clients, r may keep b + 1 queues and the others b: kept are, over those that stay, the sum of the lesser of load
-    and b, and one each of at most r that have more. Clients that own nothing all come to the same. Equal ids are one client,
+    and b, and one each of at most r that have more. Clients that own nothing all give equal results. Equal ids are one client,
     which stays if one of them leaves: n may keep queues then.
     """
     n_clients = _added(np.repeat(np.arange(starts.size - 1), np.diff(starts)), ids.is_first, starts.size - 1)[holders]

@@ -38,7 +38,7 @@ class GateViolation(NamedTuple):
     ----------
     scenario, consumer_group : str
     text : str
-        What it comes to, and what it may come to.
+        Actual value and limit.
     """
 
     scenario: str

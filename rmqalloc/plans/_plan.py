@@ -181,7 +181,7 @@ class Plan(TableResult):
         pyarrow.Table
             One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of `rmqalloc.transitions.open_queues.Open`; of
             queues without an owner only those count that producers write to. The column ``informed_by`` says "routes" where
-            clients learn of the change by their routes, and "deployment" where each is deployed anew, so that no timer says
+            clients learn of the change by their routes, and "deployment" where each is redeployed, so that no timer says
             when; its seconds are null then. Where queues have several owners and many clients change, expected numbers and
             queue-seconds are null too. Empty for a plan that was read from a file.
         """

@@ -56,7 +56,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
     file = read_plan_file(path)
     if not file.is_unchanged:
         raise PlanError(
-            f"{path} is not a plan: its digest is not that of its content, so it was changed after it was written; make it anew"
+            f"{path} is not a plan: its digest is not that of its content, so it was changed after it was written; plan again"
         )
     return file.plan
 

@@ -1,4 +1,4 @@
-"""Verification by replay: a saved plan is made again from its inputs, and all of its file is compared with that.
+"""Verification by replay: a saved plan is replanned from its inputs, and all of its file is compared with that.
 
 Its principles, the weightiest first:
 
@@ -26,7 +26,7 @@ from rmqalloc.plans._plan_files import PlanFile, read_plan_file
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._replay_limits import check_size
 from rmqalloc.plans._signature import is_signed, read_key
-from rmqalloc.plans.made_again import inputs_in, made_again
+from rmqalloc.plans.replan import inputs_in, replanned
 from rmqalloc.plans.plan_writing import PlanError, canonical
 from rmqalloc.snapshot.files import read
 from rmqalloc.snapshot.snapshot import Snapshot
@@ -46,7 +46,7 @@ class Verification:
     problems : tuple of str
         Why the plan is rejected.
     recomputed : tuple of str
-        What was made again and is equal; empty for a plan that is rejected.
+        What was recomputed and is equal; empty for a plan that is rejected.
     not_recomputed : tuple of str
         What could not be, and why; empty for a plan that is rejected.
     """
@@ -153,11 +153,11 @@ def _not_replayed(file: PlanFile, problems: Sequence[str], said: Sequence[tuple[
 def _replayed(
     file: PlanFile, inputs: PlanInputs, problems: list[str], said: Sequence[tuple[bool, str]], with_snapshot: bool
 ) -> Verification:
-    """Return the answer where the plan can be made again."""
+    """Return the answer where the plan can be recomputed."""
     plan, is_ours = file.plan, file.plan.semantics == SEMANTICS
     try:
         check_size(inputs, plan.scenarios)
-        again = made_again(plan, inputs)
+        again = replanned(plan, inputs)
     except PlanError:
         raise
     except Error as error:
@@ -186,7 +186,7 @@ def _made_by(file: PlanFile) -> str:
 
 
 def _done(again: Plan, plan: Plan, with_snapshot: bool) -> list[str]:
-    """Return what was made again."""
+    """Return what was recomputed."""
     rows = ", ".join(f"{name} {getattr(again, name).num_rows:,}" for name in again.TABLES)
     done = ["content: its digest", f"tables: {rows} rows", f"warnings and errors: {len(plan.warnings):,} warnings"]
     if plan.gates:
@@ -209,7 +209,7 @@ def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:
 
 
 def _differences(file: PlanFile, again: Plan) -> Iterator[str]:
-    """Yield what stands in the file otherwise than it is made again."""
+    """Yield what stands in the file otherwise than it is recomputed."""
     made, given = again.parts(), {name: one for name, one in file.data.items() if name not in ("digest", "signature")}
     if file.plan.inputs is None:  # of an earlier version, whose head and inputs have another form
         compared = {"scenarios", "warnings", "snapshotTime"}

@@ -50,7 +50,7 @@ def read_offsets(path: Path) -> dict[MessageQueue, int]:
     try:
         return dict(_offsets(text)) if text else {}
     except OffsetFileError as error:
-        raise OffsetFileError(f"{backup} does not hold offsets: {error}; remove it to begin anew") from error
+        raise OffsetFileError(f"{backup} does not hold offsets: {error}; remove it to start over") from error
 
 
 def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:

@@ -116,11 +116,11 @@ class Remoting(Protocol):
         """Send a heartbeat (code 34); the answer matters to heartbeats with a fingerprint only; None is that of an old broker.
 
         Called every 30 s, at the start of a push consumer, when it subscribes and when its queues change. After an error the
-        other brokers get theirs all the same, and this one at the next heartbeat.
+        other brokers get theirs anyway, and this one at the next heartbeat.
         """
 
     def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
-        """Leave a group (code 35), at shutdown; after an error the consumer ends all the same, unknown to the broker."""
+        """Leave a group (code 35), at shutdown; after an error the consumer ends anyway, unknown to the broker."""
 
     def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
         """Return the client ids of a group, in any order, repeats included (code 38); SYSTEM_ERROR where there are none.

@@ -40,7 +40,7 @@ def drop_unneeded(
     table: QueueTable[AnyProcessQueue],
     remove: Callable[[MessageQueue, AnyProcessQueue], bool],
 ) -> bool:
-    """Drop queues of a topic that are not in the target or stand still, and remove those that let themselves be removed."""
+    """Drop queues of a topic that are not in the target or stall, and remove those that let themselves be removed."""
     unneeded = _dropped(impl, topic, target, table)
     changed = False
     for queue, process_queue in list(unneeded) if impl.client_factory.profile.drops_before_removing else unneeded:

@@ -48,7 +48,7 @@ def write_table(
     sort : "a,-b", optional
         Columns to sort by, the weightiest first; ``-`` before a name: the largest first. Nulls come last.
     top : int, optional
-        Only so many rows.
+        At most N rows.
 
     Raises
     ------

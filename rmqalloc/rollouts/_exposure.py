@@ -54,7 +54,7 @@ def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Po
 
 
 def _correct_rows(replay: Replay, of_frame: Positions, moment: Positions, found: dict[str, Open]) -> None:
-    """The figures of rows in which a queue may have many readers, see `correct_row`."""
+    """Correct the figures of rows in which a queue may have many readers, see `correct_row`."""
     group = replay.group_of_moment
     chosen = replay.is_split[group] & replay.is_gradual & replay.is_final & (replay.step > 0)
     if not chosen.any():

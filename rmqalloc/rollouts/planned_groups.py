@@ -26,7 +26,7 @@ from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.dialects import JAVA
 from rmqalloc.text import named
 
-_TWINS = "a client id of the group is empty or listed twice, which must be put right first"
+_TWINS = "a client id of the group is empty or listed twice, which must be corrected first"
 _BY_ID = "the lists of CONFIG are by client id and its clients would have other ids; with stable ids it can be planned"
 
 

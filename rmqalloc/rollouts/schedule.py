@@ -101,7 +101,7 @@ class Step(NamedTuple):
     begins_with_one : bool
         Whether the step begins when the first of them is informed; if not, there is a moment at which none is.
     hearing : Hearing, optional
-        How long it takes until each of them is informed; None where that is not known, as of clients that are deployed anew.
+        How long it takes until each of them is informed; None where that is not known, as of clients that are redeployed.
     """
 
     action: str

@@ -123,7 +123,7 @@ class Pause(Checked):
 
 @dataclass(frozen=True)
 class Freeze(Pause):
-    """Clients stand still for a while, as in a long garbage collection."""
+    """Clients stall for a while, as in a long garbage collection."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Notices(Checked):
 
 @dataclass(frozen=True)
 class RollingRestart(Checked):
-    """The clients of a group are shut down and started anew, one batch after the other."""
+    """The clients of a group are shut down and restarted, one batch after the other."""
 
     group: str = needed(Text(), "Name of the group; all its clients that run then are restarted.")
     batch: int = optional(Whole(1, 100_000), 1, "How many clients at a time.")

@@ -146,7 +146,7 @@ class Rehearsal:
         for one in processes:
             if one.frozen_until > self._now:
                 until = _time(one.frozen_until)
-                raise ScenarioError(f"names {shown(one.name)}, which stands still until {until}: {what}", place)
+                raise ScenarioError(f"names {shown(one.name)}, which is stalled until {until}: {what}", place)
         return processes
 
     def on_shutdown(self, event: Shutdown, place: Place) -> None:
@@ -192,7 +192,7 @@ class Rehearsal:
         names = (*place, "clients")
         for one in self._running(event.clients, names):
             if one.frozen_until > self._now:
-                self._overlaps(f"names {shown(one.name)}, which stands still", one.frozen_until, names)
+                self._overlaps(f"names {shown(one.name)}, which is stalled", one.frozen_until, names)
             one.frozen_until = self._now + event.lasts
 
     def on_disconnect(self, event: Disconnect, place: Place) -> None:

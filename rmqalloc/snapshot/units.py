@@ -112,7 +112,7 @@ class _Reading:
             self._tell(f"groups whose strategy is in doubt ({group.strategy_doubt})", group.name)
         else:
             if group.server_assignment == "PULL" and group.strategy not in _SERVER_SIDE:
-                reason = "planned all the same: groups whose brokers assign, which know AVG and AVG_BY_CIRCLE alone"
+                reason = "planned anyway: groups whose brokers assign, which know AVG and AVG_BY_CIRCLE alone"
                 self._left_out.setdefault(reason, []).append(f"{group.name} with {group.strategy}")
             return True
         return False
@@ -183,7 +183,7 @@ def _lists(rows: Sequence[Sequence[Client | TopicBroker]], name: str) -> pa.Arra
 
 
 def _structs(rows: Sequence[Sequence[TopicBroker]]) -> pa.Array:
-    # What no int32 holds is too large all the same, and the plan says so of that row alone.
+    # What no int32 holds is too large anyway, and the plan says so of that row alone.
     made = [
         [{"broker_name": one.broker_name, "read_queue_nums": min(one.read_queue_nums, _INT32_MAX)} for one in row]
         for row in rows

@@ -111,7 +111,7 @@ class Unknowns:
         yield from (NotKnown(kind, _ALL, reason, True) for kind, reason in self._scope.items())
 
     def hides_group(self, name: str) -> bool:
-        """Return whether a group that the snapshot does not have may be there all the same."""
+        """Return whether a group that the snapshot does not have may be there nevertheless."""
         return bool(self.why_more("subscriptions") or self.why("clients", name))
 
     def hides_clients(self, group: str) -> bool:

@@ -70,7 +70,7 @@ class Strategy(ABC):
     parameters : tuple of Parameter
         What the constructor takes.
     guesses : tuple of mapping
-        Parameters to try, likeliest first, where the strategy of a group has to be found out.
+        Parameters to try, most likely first, where the strategy of a group has to be found out.
     weighed : tuple of mapping
         Parameters with which it is weighed against the strategy that a group has.
     reads_slots : bool

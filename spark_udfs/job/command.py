@@ -149,7 +149,7 @@ def plain_errors() -> Iterator[None]:
 def _report(outcome: JobResult) -> str:
     """Return a report for people."""
     if outcome.was_complete:
-        return f"plan {outcome.plan_id} is complete already; --force plans it anew"
+        return f"plan {outcome.plan_id} is complete already; --force plans it again"
     totals = {name: Totals(**one) for name, one in outcome.summary["totals"].items()}
     notes = [("peak memory, driver JVM", outcome.jvm_peak), ("peak memory, Python workers", outcome.workers_peak)]
     lines = [(name, f"{peak / 2**20:,.0f} MiB") for name, peak in notes if peak]

@@ -44,6 +44,6 @@ JOB_OPTIONS = (
     JobOption("--file-job", "Whether workers read and write Parquet themselves; they do where they can.", "switch"),
     JobOption("--max-bad-fraction", "Fail if more of the plan's rows are bad.", "share", 1.0, "F"),
     JobOption("--worst", "Groups of each scenario in the summary.", "count", WORST, "N"),
-    JobOption("--force", "Plan anew what is done already.", "flag", False),
+    JobOption("--force", "Plan again what is done already.", "flag", False),
 )
 """In the order in which they are listed; the first two exclude each other."""

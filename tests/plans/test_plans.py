@@ -193,7 +193,7 @@ def test_what_cannot_be_planned_is_told():
     topics = (*snapshot.topics, Topic("V", (TopicBroker("b", 4, perm=2),)))
     plan = plan_snapshot(Snapshot(topics, (group, *others)), GONE)
     assert plan.warnings == (
-        "planned all the same: groups whose brokers assign, which know AVG and AVG_BY_CIRCLE alone: ring with CONSISTENT_HASH",
+        "planned anyway: groups whose brokers assign, which know AVG and AVG_BY_CIRCLE alone: ring with CONSISTENT_HASH",
         "left out: subscriptions to topics without a readable route: lost to U, lost to V",
     )
     codes = {row["consumer_group"]: row["err_code"] for row in rows(plan.units)}

@@ -261,7 +261,7 @@ class Failing(PushConsumer):
 
 @pytest.mark.parametrize("name", ["consumer_data", "subscribed_topics", "try_rebalance", "persist_consumer_offset"])
 def test_a_consumer_that_fails_at_what_its_client_asks_ends_no_timer(cluster, name):
-    """What then stands still for the other groups of the client is said in ports.py; it goes on when the failing ends."""
+    """What then is stalled for the other groups of the client is said in ports.py; it goes on when the failing ends."""
     manager = manager_of(cluster)
     first = Failing(manager, "first", identity=push(cluster).identity, dispatcher=Reads())
     first.subscribe("T")

@@ -283,7 +283,7 @@ def test_7_local_storing_over_damaged_files_leaves_them(local):
     local.persist(Q0)
     local.persist_all({Q0})
     assert local.path.read_text() == "{damaged"
-    with pytest.raises(OffsetFileError, match="remove it to begin anew"):
+    with pytest.raises(OffsetFileError, match="remove it to start over"):
         local.load()
 
 

@@ -212,7 +212,7 @@ def test_a_screen_reader_is_told_names_of_pictures_and_tables(browser, pages):
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     told = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node.get("ignored")}
     assert ("image", "Queues that change, from old owner to new owner") in told
-    assert ("table", "2 findings, the gravest first") in told
+    assert ("table", "2 findings, the most severe first") in told
     assert ("heading", "rmqalloc plan of 4 consumer groups") in told
     assert {role for role, _ in told} >= {"banner", "navigation", "main", "contentinfo", "columnheader", "rowheader"}
     assert ("navigation", "Sections") in told

@@ -1,4 +1,4 @@
-"""Virtual time: order of timers, waiting, and processes that stand still or die."""
+"""Virtual time: order of timers, waiting, and processes that stall or die."""
 
 from hypothesis import given
 from hypothesis import strategies as st

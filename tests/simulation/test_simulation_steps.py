@@ -70,7 +70,7 @@ IMPOSSIBLE = {
     ),
     "overlapping freezes": (
         [at("10s", freeze=of("g-1", "20s")), at("29s", freeze=of(["g-0", "g-1"], "5s"))],
-        "events[1].freeze.clients names 'g-1', which stands still until 30s; let that end before, or make it longer",
+        "events[1].freeze.clients names 'g-1', which is stalled until 30s; let that end before, or make it longer",
     ),
     "overlapping pauses": (
         [at("10s", pause=of("g-1", "20s")), at("29999ms", pause=of("g-1", "5s"))],
@@ -78,11 +78,11 @@ IMPOSSIBLE = {
     ),
     "pause of a frozen one": (
         [at("10s", freeze=of("g-1", "20s")), at("20s", pause=of("g-1", "5s"))],
-        "events[1].pause.clients names 'g-1', which stands still until 30s: it cannot be paused; wait",
+        "events[1].pause.clients names 'g-1', which is stalled until 30s: it cannot be paused; wait",
     ),
     "shutdown of a frozen one": (
         [at("10s", freeze=of("g-1", "20s")), at("20s", shutdown=of("g-1"))],
-        "names 'g-1', which stands still until 30s: it cannot leave in good order; let it crash or vanish, or wait",
+        "names 'g-1', which is stalled until 30s: it cannot leave in good order; let it crash or vanish, or wait",
     ),
     "overlapping partitions": (
         [at("10s", partition={**CUT, "lasts": "20s"}), at("20s", partition={**CUT, "lasts": "20s"})],
@@ -172,7 +172,7 @@ IMPOSSIBLE = {
     ),
     "frozen at its turn": (
         [at("10s", rolling_restart=ROLLING), at("18s", freeze=of("g-1", "5s"))],
-        "events[0].rolling_restart names 'g-1', which stands still until 23s: it cannot be restarted in good order",
+        "events[0].rolling_restart names 'g-1', which is stalled until 23s: it cannot be restarted in good order",
     ),
 }
 

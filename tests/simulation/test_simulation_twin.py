@@ -144,7 +144,7 @@ def test_a_watched_queue_tells_what_the_reader_must_know():
 
 
 def test_work_grows_with_what_changes_and_not_with_what_is_read(monkeypatch):
-    """Four times the queues of a client that stands still mean no more reads looked at after they were made."""
+    """Four times the queues of a client that is stalled mean no more reads looked at after they were made."""
     looked_at = []
     monkeypatch.setattr(cluster, "Reader", Counting)
     for n_queues in (10, 40):

@@ -26,7 +26,7 @@ def test_a_complete_plan_is_told_and_not_made_again(spark, fleet, tmp_path, caps
     before = part.stat().st_mtime_ns
     assert report(fleet, tmp_path / "plans") == 0
     assert capsys.readouterr().out == (
-        f"plan {first.plan_id} is complete already; --force plans it anew\n"
+        f"plan {first.plan_id} is complete already; --force plans it again\n"
         f"Parquet of owners, CONSISTENT_HASH unless a row names another: {tmp_path / 'plans'}/plan={first.plan_id}\n"
     )
     assert part.stat().st_mtime_ns == before

@@ -46,6 +46,7 @@ AREAS = {
             "tests/house/test_security.py": 3,
             "tests/house/test_strategy_names.py": 2,
             "tests/house/test_errors.py": 2,
+            "tests/house/test_voice.py": 3,
         },
     ),
     "c": Area(

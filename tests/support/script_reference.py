@@ -18,7 +18,7 @@ Settings bear RocketMQ's own names in snake case: `notify_consumer_ids_changed_e
   be seconds or milliseconds; only `0` needs none, where a time may be zero.
 - **Names** of clients, brokers and topics are one text or a list of them; each is said once.
 - **Steps are possible** when they come, or the script is refused before anything runs, with file, line and column of the
-  step: nobody joins who runs; who leaves, pauses, stands still or is cut off runs at that time; a client that stands still is
+  step: nobody joins who runs; who leaves, pauses, is stalled or is cut off runs at that time; a client that is stalled is
   not paused or shut down; pauses, freezes, partitions and rolling restarts of the same do not overlap; brokers run that are
   told something; nothing happens at the end or later, and what lasts is over by then. Events of one time happen in the order
   of the list, after all that is due at that time.

@@ -19,11 +19,11 @@ _COLUMNS = [TableColumn(title) for title in ("severity", "group", "topic", "find
 
 
 def findings_section(findings: Sequence[Finding], is_whole: bool = False) -> str:
-    """Return findings, the gravest first; nothing if there are none."""
+    """Return findings, the most severe first; nothing if there are none."""
     if not findings:
         return ""
     ordered = sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.consumer_group))
-    caption = f"{counted(len(findings), 'finding')}, the gravest first"
+    caption = f"{counted(len(findings), 'finding')}, the most severe first"
     if is_whole:
         table = html_table(caption, _COLUMNS, (_row(one, _concerned(one, None)) for one in ordered))
         return section("findings", "Findings", table, _lead(findings))

@@ -63,7 +63,7 @@ def html_table(
     is_sortable: bool = True,
     has_cards: bool = True,
 ) -> str:
-    """A table with its caption, in a frame of its own that scrolls where it is too wide.
+    """Return a table with its caption, in a frame of its own that scrolls where it is too wide.
 
     Examples
     --------

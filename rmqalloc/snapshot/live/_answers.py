@@ -340,7 +340,7 @@ def default_mode(settings: str) -> GroupMode:
 
 
 def supports_acting_master(settings: str) -> bool:
-    """Whether a name server lets a slave stand in for its master, by its settings; releases before 5.0 do not have that one.
+    """Return whether a name server lets a slave stand in for its master, by its settings; releases before 5.0 lack it.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A saved plan made again: from its inputs, or from the snapshot that they were taken from."""
+"""Replan a saved plan: from its inputs, or from the snapshot that they were taken from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rmqalloc.plans.plan_writing import PlanError
 from rmqalloc.snapshot.snapshot import Snapshot
 
 
-def made_again(plan: Plan, inputs: PlanInputs) -> Plan:
+def replanned(plan: Plan, inputs: PlanInputs) -> Plan:
     """Plan the same scenarios from inputs."""
     return plan_snapshot(inputs.snapshot, plan.scenarios, inputs.groups, inputs.topics, inputs.with_retry)
 
@@ -28,7 +28,7 @@ def inputs_in(plan: Plan, snapshot: Snapshot) -> PlanInputs:
         digest = found.digest
     if digest != plan.input_digest:
         raise PlanError(
-            "the plan was made from another snapshot, or with other --strategy, --assume or rooms; give those, or make it anew"
+            "the plan was made from another snapshot, or with other --strategy, --assume or rooms; give those, or plan again"
         )
     return found
 
@@ -49,7 +49,7 @@ def with_details(plan: Plan, snapshot: Snapshot) -> Plan:
     inputs = inputs_in(plan, snapshot)
     if plan.semantics != SEMANTICS:
         return plan
-    again = made_again(plan, inputs)
+    again = replanned(plan, inputs)
     if differ := [name for name in plan.TABLES if not getattr(again, name).equals(getattr(plan, name))]:
         raise PlanError(f"planned again the plan has other {', '.join(differ)}, so `rmqalloc verify` should look at it")
     return replace(plan, details=again.details)

@@ -26,8 +26,8 @@ from rmqalloc.plans._plan_files import PlanFile, read_plan_file
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._replay_limits import check_size
 from rmqalloc.plans._signature import is_signed, read_key
-from rmqalloc.plans.replan import inputs_in, replanned
 from rmqalloc.plans.plan_writing import PlanError, canonical
+from rmqalloc.plans.replan import inputs_in, replanned
 from rmqalloc.snapshot.files import read
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.text import first_of, message

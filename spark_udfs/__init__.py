@@ -31,7 +31,7 @@ from rmqalloc.lazy import imported_on_use
 if TYPE_CHECKING:
     from spark_udfs._sql import register_all
     from spark_udfs.job.output import read_plan
-    from spark_udfs.job.published import files_of_plan
+    from spark_udfs.job.plan_reader import files_of_plan
 
 __all__ = ["files_of_plan", "read_plan", "register_all"]
 

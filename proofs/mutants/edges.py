@@ -38,7 +38,7 @@ MUTANTS = [
     Mutant(_YAML, "if loader.n_merged > MAX_NODES:", "if loader.n_merged >= MAX_NODES:", "merges bring one value less", f"{_LIMITS} merges_may_bring"),
     Mutant(_JSON, "0 < sys.get_int_max_str_digits() < n_digits", "0 < sys.get_int_max_str_digits() <= n_digits", "a number with as many digits as are read is named as wrong", f"{_LIMITS} digits"),
     Mutant(_JSON, "0 < sys.get_int_max_str_digits() < n_digits", "0 <= sys.get_int_max_str_digits() < n_digits", "without a bound on digits every number is named as wrong", f"{_LIMITS} digits"),
-    Mutant("rmqalloc/evidence/_claims.py", "* _ONE_IN < ways", "* _ONE_IN <= ways", "1 in 100 is less than 1 in 100", f"{_LIMITS} by_chance"),
+    Mutant("rmqalloc/evidence/fit.py", "* _ONE_IN < ways", "* _ONE_IN <= ways", "1 in 100 is less than 1 in 100", f"{_LIMITS} by_chance"),
     Mutant("rmqalloc/documents/fields.py", "and 0 < int(text[:9]) <= MAX", "and 0 <= int(text[:9]) <= MAX", "no time at all lacks its unit", f"{_LIMITS} unit_is_suggested"),
     Mutant("rmqalloc/documents/fields.py", "int(text[:9]) <= MAX_DURATION", "int(text[:9]) < MAX_DURATION", "a day in ms lacks no unit", f"{_LIMITS} unit_is_suggested"),
     Mutant("rmqalloc/documents/fields.py", "and len(text) < 9)", "and len(text) <= 9)", "a number of nine digits lacks its unit", f"{_LIMITS} unit_is_suggested"),

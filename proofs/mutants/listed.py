@@ -13,7 +13,7 @@ _WORST = "tests/rollouts/test_rollout_worst.py"
 _WRITTEN = "tests/rollouts/test_rollout_written.py"
 _JSON = "rmqalloc/documents/json_text.py"
 _YAML = "rmqalloc/documents/yaml_text.py"
-_CLAIMS = "rmqalloc/evidence/_claims.py"
+_CLAIMS = "rmqalloc/evidence/_decide_strategies.py"
 _KNOWN = "rmqalloc/evidence/known_snapshot.py"
 _OF_CLIENTS = "rmqalloc/evidence/client_method.py"
 _FIT = "rmqalloc/evidence/fit.py"
@@ -41,7 +41,7 @@ MUTANTS = [
     # --- How strategies are known ---
     Mutant(_CLAIMS, "if len(reported) > 1 else None\n    else:", "if len(reported) > 2 else None\n    else:", "two strategies reported are no disagreement", _EVIDENCE),
     Mutant(_CLAIMS, "if fit.explains_all and len(fit.best) == 1 and is_likely:", "if fit.explains_all and is_likely:", "a tie between strategies counts as a fit", _EVIDENCE),
-    Mutant(_CLAIMS, "n_tried * _ONE_IN < ways", "n_tried < ways", "a fit may be chance", _EVIDENCE),
+    Mutant(_FIT, "n_tried * _ONE_IN < ways", "n_tried < ways", "a fit may be chance", _EVIDENCE),
     Mutant(_CLAIMS, 'or (source == "given" and is_default)):', "or is_default):", "a ring of 10 is taken for any that is reported", _EVIDENCE),
     Mutant(_CLAIMS, 'if source == "given" and nodes != method.virtual_nodes:', "if False:", "reported virtual nodes overrule those written down", _EVIDENCE),
     Mutant(_KNOWN, "return reads and matches_any(group.name, groups) and bool(with_empty or group.clients)", "return reads and bool(with_empty or group.clients)", "a doubt counts in groups that nobody asked for", _EVIDENCE),

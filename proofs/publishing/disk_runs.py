@@ -19,7 +19,7 @@ from spark_udfs.job import (
 from spark_udfs.job import (
     _output_layout as output_layout,
 )
-from spark_udfs.job.published import ArrowFiles, files_of_plan
+from spark_udfs.job.plan_reader import ArrowFiles, files_of_plan
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

@@ -90,7 +90,7 @@ class Server:
     def look(self, out):
         """Rows and bad rows that a reader without Spark gets."""
         from spark_udfs.job._manifests import PlanNotFoundError
-        from spark_udfs.job.published import files_of_plan
+        from spark_udfs.job.plan_reader import files_of_plan
 
         try:
             parts = [files_of_plan(f"{BUCKET}/{out}", quarantine=bad, filesystem=self.files) for bad in (False, True)]

@@ -25,7 +25,7 @@ from rmqalloc.remoting import (
     TopicRouteData,
 )
 from rmqalloc.remoting.clock import Clock
-from rmqalloc.remoting.timers import CHANNEL_EXPIRY, LOCK_LIFE
+from rmqalloc.timers import CHANNEL_EXPIRY, LOCK_LIFE
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from rmqalloc.remoting import (
     SubscriptionData,
 )
 from rmqalloc.remoting.clock import Clock
-from rmqalloc.remoting.timers import CHANNEL_EXPIRY, CHANNEL_SCAN
+from rmqalloc.timers import CHANNEL_EXPIRY, CHANNEL_SCAN
 
 log = logging.getLogger(__name__)
 

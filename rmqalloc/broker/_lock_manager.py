@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.clock import Clock
-from rmqalloc.remoting.timers import LOCK_LIFE
+from rmqalloc.timers import LOCK_LIFE
 
 log = logging.getLogger(__name__)
 

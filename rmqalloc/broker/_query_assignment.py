@@ -16,9 +16,9 @@ from rmqalloc.remoting import (
     TopicRouteData,
 )
 from rmqalloc.remoting.clock import Clock
-from rmqalloc.remoting.timers import ROUTE_POLL
 from rmqalloc.strategies import Pop, sort_client_ids, sort_queues, strategy
 from rmqalloc.strategies.by_name import server_side
+from rmqalloc.timers import ROUTE_POLL
 
 log = logging.getLogger(__name__)
 

@@ -28,6 +28,8 @@ from rmqalloc.strategies.by_name import NEARBY, class_of, inner_class_of
 from rmqalloc.strategies.dialects import DIALECTS
 
 _MAX_POINTS = 1 << 24  # of one ring
+_ONE_IN = 100  # a fit must be less likely by chance than one in so many groups
+_ENOUGH = 64  # owners after which chance is negligible even with two clients
 _OPEN, _ELSEWHERE = -2, -3  # a queue without a single owner; an owner that the group does not list
 
 
@@ -217,3 +219,9 @@ class OwnedReader:
                 queues.append(there)
                 owners.append(single)
         return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)
+
+
+def is_rare(n_tried: int, n_owners: int, group: Group) -> bool:
+    """Return whether a fit is too good for chance, given how many strategies were tried and how many owners are known."""
+    ways: int = len(set(group.client_ids)) ** min(n_owners, _ENOUGH)
+    return n_tried * _ONE_IN < ways

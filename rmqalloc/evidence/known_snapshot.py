@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from rmqalloc.evidence._claims import decided
+from rmqalloc.evidence._decide_strategies import decided
 from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.evidence.evidence import evidence_of
 from rmqalloc.evidence.given_rooms import GivenRooms, with_rooms

@@ -13,7 +13,7 @@ from rmqalloc.fleet.columns import Index, offsets_of, ranges
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.strategies import Pop, Strategy
-from rmqalloc.views.sharing import Sharing
+from rmqalloc.views.without_owners import Sharing
 
 Pairs = tuple[Keys, Keys, Keys]
 """Places of units, with those of queues and of clients among all of these units."""

@@ -27,10 +27,10 @@ from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.text import counted, named, nearest, printable
 from rmqalloc.views.group_views import GroupViews, ViewReader
-from rmqalloc.views.sharing import sharing_of
 from rmqalloc.views.unit_views import UnitViews
 from rmqalloc.views.view import View
 from rmqalloc.views.view_units import differ
+from rmqalloc.views.without_owners import sharing_of
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from rmqalloc.plans._plan import Plan
 from rmqalloc.plans.plan_totals import client_totals, queues_cured, summaries
 from rmqalloc.plans.unmatched import unassigned
 from rmqalloc.results import drawn
-from rmqalloc.results.markup import name as name_markup
+from rmqalloc.results.html_text import name as name_markup
 from rmqalloc.results.renderer import (
     MARK_WIDTH,
     NOTHING,
@@ -32,7 +32,7 @@ from rmqalloc.results.renderer import (
 )
 from rmqalloc.results.table_result import Section
 from rmqalloc.text import counted, more, printable
-from rmqalloc.views.sharing import SHARED
+from rmqalloc.views.without_owners import SHARED
 
 WORST_FIRST = "-unowned,-moved,-skew,consumer_group"
 """Order of groups in reports and notebooks: the most severe first."""

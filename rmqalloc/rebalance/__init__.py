@@ -9,7 +9,7 @@ the table of process queues follow. Which release it behaves like is data: `rmqa
 import logging
 
 from rmqalloc.rebalance._client_factory import Intervals, MQClientFactory, MQClientManager
-from rmqalloc.rebalance._client_id import ClientIdentity
+from rmqalloc.rebalance._client_identity import ClientIdentity
 from rmqalloc.rebalance._consumer import Consumer, ServiceState
 from rmqalloc.rebalance._lite_pull_consumer import (
     AssignedQueues,

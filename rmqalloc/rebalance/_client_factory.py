@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
+from rmqalloc import timers
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._heartbeats import Heartbeats
@@ -26,7 +27,6 @@ from rmqalloc.remoting import (
     Profile,
     QueueAssignment,
     ResponseError,
-    timers,
 )
 from rmqalloc.remoting.clock import Clock
 

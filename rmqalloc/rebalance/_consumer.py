@@ -13,7 +13,7 @@ from typing import TypedDict
 from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientFactory, MQClientManager
-from rmqalloc.rebalance._client_id import ClientIdentity, is_blank
+from rmqalloc.rebalance._client_identity import ClientIdentity, is_blank
 from rmqalloc.rebalance._first_offset import DEFAULT_LOOK_BACK, format_timestamp
 from rmqalloc.rebalance._ports import MessageQueueListener
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rmqalloc.remoting import Profile
 from rmqalloc.remoting.clock import Clock, Timer
-from rmqalloc.remoting.timers import REBALANCE
+from rmqalloc.timers import REBALANCE
 
 
 class RebalanceService:

@@ -2,7 +2,7 @@
 
 ``table_result``
     What every result of a verb can do.
-``renderer``, ``markup``
+``renderer``, ``html_text``
     All that text for people is made of; text that is safe in HTML.
 ``schemas``
     The columns of tables, declared by runs of one type.

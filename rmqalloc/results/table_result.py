@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
-from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.html_text import escaped, name, number
 from rmqalloc.results.renderer import terminal_table
 from rmqalloc.text import counted
 

@@ -15,8 +15,9 @@ from math import factorial, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc import timers
 from rmqalloc.errors import ArgumentError
-from rmqalloc.remoting import DEFAULT_PROFILE, Profile, timers
+from rmqalloc.remoting import DEFAULT_PROFILE, Profile
 
 Seconds = NDArray[np.float64]
 

@@ -22,9 +22,9 @@ from rmqalloc.strategies.dialects import JAVA
 from rmqalloc.views.group_views import GroupViews, ViewReader
 from rmqalloc.views.owned_as_computed import OwnedAsComputed
 from rmqalloc.views.reported import ReportedOwners
-from rmqalloc.views.sharing import Sharing, as_read, sharing_of
 from rmqalloc.views.unit_views import Takers, UnitViews
 from rmqalloc.views.view import View
+from rmqalloc.views.without_owners import Sharing, as_read, sharing_of
 
 Pair = tuple[Group, Topic]
 

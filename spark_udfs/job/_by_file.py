@@ -20,7 +20,7 @@ from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of
 from rmqalloc.evaluation.worst import Ranking, worst_columns, worst_of
 from spark_udfs.job._manifests import QUARANTINE, WORST, Run, bucket_name, data_folder
 from spark_udfs.job._stores import Store
-from spark_udfs.job.published import ArrowFiles
+from spark_udfs.job.plan_reader import ArrowFiles
 from spark_udfs.map_in_arrow import Batches, refuse_schema
 
 BUCKETS = 64

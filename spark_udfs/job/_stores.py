@@ -16,7 +16,7 @@ import pyarrow.fs as pafs
 from rmqalloc.evaluation.parquet_plan import opened
 from spark_udfs.job import _manifests as manifests
 from spark_udfs.job._manifests import Run
-from spark_udfs.job.published import ArrowFiles
+from spark_udfs.job.plan_reader import ArrowFiles
 
 
 class Store(NamedTuple):

@@ -8,7 +8,7 @@ from audited import group, snapshot, topic
 from checkout import ROOT
 
 from rmqalloc.cli import main
-from rmqalloc.evidence import _claims
+from rmqalloc.evidence import _decide_strategies
 from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import SourceError
 
@@ -180,8 +180,10 @@ def test_a_file_that_is_no_snapshot_is_said(run, tmp_path):
 
 def test_strategies_are_found_out_once_for_all_groups_that_state_the_same(run, file, monkeypatch):
     claims = []
-    claim = _claims._claim
-    monkeypatch.setattr(_claims, "_claim", lambda group, rooms: claims.append(group.name) or claim(group, rooms))
+    claim = _decide_strategies._claim
+    monkeypatch.setattr(
+        _decide_strategies, "_claim", lambda group, rooms: claims.append(group.name) or claim(group, rooms)
+    )
     groups = [group("c1", "c2", name=f"g{i}", strategy=name) for i, name in enumerate(("AVG", "AVG", "AVG_BY_CIRCLE"))]
     assert run("-f", file(*groups))[0] == 0
     assert claims == ["g0", "g2"]

@@ -41,7 +41,7 @@ from rmqalloc.documents import (
 from rmqalloc.documents.document_errors import TextError
 from rmqalloc.documents.fields import MOST_MEMBERS, Duration, FieldError, Members
 from rmqalloc.documents.read_budget import MAX_DEPTH
-from rmqalloc.evidence import _claims
+from rmqalloc.evidence import _decide_strategies
 from rmqalloc.fleet import arrow as arrow
 from rmqalloc.fleet import bounds as bounds
 from rmqalloc.fleet.arrow_columns import Column
@@ -228,9 +228,9 @@ def test_a_fraction_of_a_group_explained_by_chance_is_counted_exactly():
     for n_tried, n_owners, n_clients in ((16, 2, 40), (1, 2, 10), (4, 2, 20), (10, 3, 10)):
         fit = SimpleNamespace(counts=range(n_tried), of=n_owners)
         group = Group("g", clients=tuple(Client(f"c{i}") for i in range(n_clients)))
-        assert not _claims._is_no_chance(fit, group)
-        assert _claims._is_no_chance(fit, replace(group, clients=(*group.clients, Client("more"))))
-    assert _claims._is_no_chance(SimpleNamespace(counts=range(16), of=10**9), group)
+        assert not _decide_strategies._is_no_chance(fit, group)
+        assert _decide_strategies._is_no_chance(fit, replace(group, clients=(*group.clients, Client("more"))))
+    assert _decide_strategies._is_no_chance(SimpleNamespace(counts=range(16), of=10**9), group)
 
 
 def test_merges_may_bring_as_many_values_as_a_file_may_have(monkeypatch):

@@ -5,7 +5,7 @@ import ast
 import pytest
 from source_modules import MODULES
 
-from rmqalloc.remoting import timers
+from rmqalloc import timers
 
 TEXTS = {"%RETRY%": ["rmqalloc.model"], "%LMQ%": ["rmqalloc.model"]}
 
@@ -40,7 +40,7 @@ def test_a_timer_stands_once():
     assert known
     known |= {(name, value / 1_000) for name, value in known}
     named = {name: numbers_named(path.read_text("utf-8")) & known for name, path in MODULES.items()}
-    assert {name for name, found in named.items() if found} == {"rmqalloc.remoting.timers"}
+    assert {name for name, found in named.items() if found} == {"rmqalloc.timers"}
 
 
 def test_the_rules_see_a_fact_that_stands_again():

@@ -18,6 +18,7 @@ FLOORS = {
     "rmqalloc.extras": 1,
     "rmqalloc.lazy": 1,
     "rmqalloc.text": 1,
+    "rmqalloc.timers": 1,
     "rmqalloc.version": 1,
     "rmqalloc.defects": 2,
     "rmqalloc.globs": 2,

@@ -17,7 +17,7 @@ from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 from spark_udfs.job._by_file import cut_files, listed_files, plan_file_bucket
 from spark_udfs.job._output_layout import DiskBuckets, begin_run, complete_records, publish_and_show
 from spark_udfs.job._plan_summary import kept_worst
-from spark_udfs.job.published import files_of_plan
+from spark_udfs.job.plan_reader import files_of_plan
 
 TRIED = [{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}]
 

@@ -12,7 +12,7 @@ import random_units as units
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs.job import _by_file as by_file
-from spark_udfs.job.published import files_of_plan
+from spark_udfs.job.plan_reader import files_of_plan
 
 pytestmark = pytest.mark.spark
 SPEC = PlanSpec("AVG", scenarios=[{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}])

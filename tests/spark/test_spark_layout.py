@@ -23,7 +23,7 @@ from spark_udfs.job import (
     _output_layout as output_layout,
 )
 from spark_udfs.job._manifests import PlanNotFoundError
-from spark_udfs.job.published import TRIES, files_of_plan, manifest_of
+from spark_udfs.job.plan_reader import TRIES, files_of_plan, manifest_of
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

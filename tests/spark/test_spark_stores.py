@@ -19,7 +19,7 @@ from spark_udfs.job import on_threads as on_threads
 from spark_udfs.job._store_settings import s3_store
 from spark_udfs.job._stores import Store, StoreBuckets, StoreFiles, in_store
 from spark_udfs.job.on_threads import plan_to_store
-from spark_udfs.job.published import files_of_plan
+from spark_udfs.job.plan_reader import files_of_plan
 
 SPEC = PlanSpec("AVG", output="owners")
 KEYS = {"access.key": "AKIA", "secret.key": "hush"}

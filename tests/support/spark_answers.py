@@ -83,7 +83,7 @@ def written(source, target, master):
     """What jobs write, in the same form; they run in the session that is there."""
     from spark_udfs.job._planning_job import run_job
     from spark_udfs.job._sources import UnitSource
-    from spark_udfs.job.published import files_of_plan
+    from spark_udfs.job.plan_reader import files_of_plan
 
     answers = {}
     for name, params in ASSIGN.items():

@@ -20,7 +20,7 @@ from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 from spark_udfs.job._planning_job import run_job
 from spark_udfs.job._sources import UnitSource
-from spark_udfs.job.published import files_of_plan
+from spark_udfs.job.plan_reader import files_of_plan
 
 SPEC = PlanSpec("AVG", output="owners")
 

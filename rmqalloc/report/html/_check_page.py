@@ -7,7 +7,7 @@ from rmqalloc.report.html._evidence_section import evidence_line, evidence_secti
 from rmqalloc.report.html._findings_section import findings_section
 from rmqalloc.report.html._page import report_page, section
 from rmqalloc.report.html._unread_section import unread_section
-from rmqalloc.results.markup import escaped
+from rmqalloc.results.html_text import escaped
 from rmqalloc.text import counted
 from rmqalloc.version import __version__
 

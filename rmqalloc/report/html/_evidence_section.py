@@ -17,7 +17,7 @@ from rmqalloc.evidence.evidence import BY_CLIENT
 from rmqalloc.plans import Plan
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table
-from rmqalloc.results.markup import escaped, name
+from rmqalloc.results.html_text import escaped, name
 from rmqalloc.text import counted, first_of, named, shortened
 
 MOST_GROUPS, MOST_TEXT = 50, 120

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rmqalloc.audit.finding import SEVERITIES, Finding
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
-from rmqalloc.results.markup import escaped, name
+from rmqalloc.results.html_text import escaped, name
 from rmqalloc.text import counted, first_of
 
 MOST_SHOWN, MOST_FINDINGS = 3, 200

@@ -15,7 +15,7 @@ from rmqalloc.report.html.charts._bars import owners_figure
 from rmqalloc.report.html.charts._flows import flows_figure
 from rmqalloc.report.html.charts._heat import heat_figure
 from rmqalloc.report.html.charts._loads import Loads
-from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.html_text import escaped, name, number
 from rmqalloc.results.renderer import arrow
 from rmqalloc.text import counted
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rmqalloc.report.html._page_tables import TableColumn, html_table
 from rmqalloc.report.html._style import style_sheet
-from rmqalloc.results.markup import escaped, name
+from rmqalloc.results.html_text import escaped, name
 from rmqalloc.results.renderer import is_number
 from rmqalloc.text import counted
 

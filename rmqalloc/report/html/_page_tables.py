@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.html_text import escaped, name, number
 from rmqalloc.results.renderer import arrow, cell_text
 from rmqalloc.text import counted
 

@@ -15,7 +15,7 @@ from rmqalloc.report.html._group_section import FIGURES, LEAST, GroupTables, fig
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import TableColumn, how_many, html_table, number_columns
 from rmqalloc.report.html._summary import of_scenario
-from rmqalloc.results.markup import escaped
+from rmqalloc.results.html_text import escaped
 from rmqalloc.results.renderer import order_of
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted, shortened

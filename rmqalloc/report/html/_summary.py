@@ -13,7 +13,7 @@ from rmqalloc.plans import Gates, Plan
 from rmqalloc.plans.plan_totals import summaries
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import BeforeAfter, TableColumn, class_of, html_table
-from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.html_text import escaped, name, number
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted, first_of
 

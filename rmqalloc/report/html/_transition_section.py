@@ -7,7 +7,7 @@ from typing import Any
 
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table, number_columns
 from rmqalloc.report.html.charts._transition import Exposure, TransitionStep, transition_figure
-from rmqalloc.results.markup import escaped
+from rmqalloc.results.html_text import escaped
 
 EXPECTED = {
     "unowned_expected": "unowned, to expect",

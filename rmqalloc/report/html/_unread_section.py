@@ -10,7 +10,7 @@ from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.audit.reach_text import headline, messages_text, ranges_text, unknown_words
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table, number_columns
-from rmqalloc.results.markup import escaped, name
+from rmqalloc.results.html_text import escaped, name
 from rmqalloc.text import counted
 
 MOST_SHOWN, MOST_ROWS = 3, 200

@@ -13,7 +13,7 @@ from rmqalloc.report.html._page import report_page, section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, how_many, html_table
 from rmqalloc.report.html._summary import bounds_broken, notes, tiles_list
 from rmqalloc.report.html._transition_section import EXPECTED, rollout_transition
-from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.html_text import escaped, name, number
 from rmqalloc.results.renderer import bound, order_of
 from rmqalloc.rollouts import Rollout
 from rmqalloc.text import counted

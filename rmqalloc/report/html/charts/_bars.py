@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.report.html.charts._loads import Loads
 from rmqalloc.report.html.charts._svg import LABEL, box, figure, key_of, series, text
-from rmqalloc.results.markup import number
+from rmqalloc.results.html_text import number
 from rmqalloc.text import shortened
 
 LEFT, PANEL, BETWEEN, TOP, ROW, BAR = 196, 336, 46, 24, 19, 13

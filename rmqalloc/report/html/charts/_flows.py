@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.report.html.charts._loads import MOST_CLIENTS
 from rmqalloc.report.html.charts._svg import LABEL, box, figure, series, text
-from rmqalloc.results.markup import escaped
+from rmqalloc.results.html_text import escaped
 from rmqalloc.text import counted, shortened
 
 LEFT, RIGHT, NODE, TOP, HEIGHT, LEAST, GAP = 232, 728, 12, 26, 260, 13, 4

@@ -9,7 +9,7 @@ import numpy as np
 from rmqalloc.report.html._palette import HEAT_WORDS, heat_step
 from rmqalloc.report.html.charts._loads import Loads
 from rmqalloc.report.html.charts._svg import box, figure, key_of, text
-from rmqalloc.results.markup import name
+from rmqalloc.results.html_text import name
 from rmqalloc.results.renderer import skew_text
 from rmqalloc.text import counted
 

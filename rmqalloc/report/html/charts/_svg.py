@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 
 from rmqalloc.report.html._palette import SERIES_LIGHT
-from rmqalloc.results.markup import escaped, name
+from rmqalloc.results.html_text import escaped, name
 from rmqalloc.results.renderer import width_of
 from rmqalloc.text import printable, shortened
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rmqalloc.report.html.charts._svg import box, figure, text
-from rmqalloc.results.markup import escaped, number
+from rmqalloc.results.html_text import escaped, number
 from rmqalloc.results.renderer import bound
 from rmqalloc.text import counted
 

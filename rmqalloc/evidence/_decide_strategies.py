@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
 from rmqalloc.evidence.client_method import dialect_of_all, divide_otherwise, divides, kinds_of, method_of_group, spoken
-from rmqalloc.evidence.fit import Fit, OwnedReader, candidates, fits_of, guesses, nearby_guesses
+from rmqalloc.evidence.fit import Fit, OwnedReader, candidates, fits_of, guesses, is_rare, nearby_guesses
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.globs import glob
 from rmqalloc.snapshot.snapshot import Group, Snapshot
@@ -25,9 +25,6 @@ from rmqalloc.strategies.by_name import full_name, is_same, lacks_inner, outer_n
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 from rmqalloc.strategies.dialects import DIALECTS, dialect_of
 from rmqalloc.text import counted
-
-_ONE_IN = 100  # a fit must be less likely by chance than one in so many groups
-_ENOUGH = 64  # owners after which chance is negligible even with two clients
 
 
 class _Claim(NamedTuple):
@@ -261,7 +258,7 @@ def _in_rooms(group: Group, fit: RoomFit, claim: _Claim) -> Group:
 
 def _room_doubt(group: Group, fit: RoomFit) -> str | None:
     """Return why the most likely machine rooms of a group are a guess, if they are."""
-    if fit.doubt is not None or _is_rare(fit.n_tried or 0, fit.of, group):
+    if fit.doubt is not None or is_rare(fit.n_tried or 0, fit.of, group):
         return fit.doubt
     owners = counted(fit.of, "known owner")
     return f"{fit.found[0][1]} explains its {owners}, which are too few to tell its machine rooms from chance"
@@ -269,12 +266,7 @@ def _room_doubt(group: Group, fit: RoomFit) -> str | None:
 
 def _is_no_chance(fit: Fit, group: Group) -> bool:
     """Return whether the fit is too good for chance, given the number of strategies tried and of owners."""
-    return _is_rare(len(fit.counts), fit.of, group)
-
-
-def _is_rare(n_tried: int, n_owners: int, group: Group) -> bool:
-    ways: int = len(set(group.client_ids)) ** min(n_owners, _ENOUGH)
-    return n_tried * _ONE_IN < ways
+    return is_rare(len(fit.counts), fit.of, group)
 
 
 def _unclear(fit: Fit) -> str:

@@ -27,7 +27,7 @@ def walk(action):
     def seen(frame, event, _):
         nonlocal returns
         name = frame.f_code.co_filename
-        if ("/rmqalloc/" in name or "/spark_udfs/" in name) and "/tests/" not in name and "_lazy" not in name:
+        if ("/rmqalloc/" in name or "/spark_udfs/" in name) and "/tests/" not in name and not name.endswith("/lazy.py"):
             files.add(name)
             returns += event == "return"
     action()  # what is imported and kept at the first call is not the walk

@@ -338,14 +338,14 @@ def _sizes(lists):
 
 _STRATEGY = "rmqalloc.strategies"
 _METHODS = {
-    "assign": ("_base.Strategy", "_config.Config", "_machine_room_nearby.MachineRoomNearby", "_pop.Pop"),
+    "assign": ("base.Strategy", "config.Config", "_machine_room_nearby.MachineRoomNearby", "_pop.Pop"),
     "allocate": (
-        "_averagely.Averagely", "_averagely.AveragelyByCircle", "_base.Strategy", "_client_go._GoFunction", "_config.Config",
-        "_config.ConfigByClient", "_machine_room_nearby.MachineRoomNearby", "_pop.Pop",
+        "_averagely.Averagely", "_averagely.AveragelyByCircle", "base.Strategy", "_client_go._GoFunction", "config.Config",
+        "config.ConfigByClient", "_machine_room_nearby.MachineRoomNearby", "_pop.Pop",
     ),
-    "owner_of": ("_base.Strategy", "_config.ConfigByClient"),
-    "explain": ("_base.Strategy",),
-    "assign_fleet": ("_base.Strategy", "_base.SharingStrategy"),
+    "owner_of": ("base.Strategy", "config.ConfigByClient"),
+    "explain": ("base.Strategy",),
+    "assign_fleet": ("base.Strategy", "base.SharingStrategy"),
 }  # fmt: skip
 _MAKERS = {
     "assign": _one_group("assign"),

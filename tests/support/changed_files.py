@@ -17,7 +17,19 @@ from checkout import ROOT
 
 EVERYTHING = ["tests"]
 
-FOUNDATIONS = {"pyx", "_engine", "fleet", "model", "errors", "_text", "_lazy", "_extras", "setup.py", "pyproject.toml"}
+FOUNDATIONS = {
+    "pyx",
+    "_engine",
+    "fleet",
+    "model",
+    "errors",
+    "text",
+    "lazy",
+    "extras",
+    "timers",
+    "setup.py",
+    "pyproject.toml",
+}
 """Rooms and files that every test stands on."""
 
 FOLDERS = {"spark_udfs": "spark", "pyx": "engine", "_engine": "engine", "rmqalloc": "house"}

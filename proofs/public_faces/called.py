@@ -405,7 +405,7 @@ FACES = _OF_STRATEGIES | {
     "rmqalloc.scenarios.subfleet.Rules.select": _rules_select,
     "rmqalloc.simulation._timeline_svg.svg_timeline": _timeline(svg_timeline),
     "rmqalloc.simulation._result_text.text_timeline": _timeline(text_timeline),
-    f"{_STRATEGY}._base.Strategy.owners_by_count": _by_count,
+    f"{_STRATEGY}.base.Strategy.owners_by_count": _by_count,
 }
 
 ERRORS = (rmqalloc.Error, IndexError, TypeError, ValueError)

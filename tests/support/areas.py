@@ -202,7 +202,7 @@ PROOFS = {
         ("mutants", ("proofs/mutants/",), 100),
         ("bruteforce", ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/"), 12),
         ("followed", ("proofs/followed_plans/", "rmqalloc/plans/", "rmqalloc/documents/"), 20),
-        ("faces", ("proofs/public_faces/", "rmqalloc/fleet/", "rmqalloc/strategies/_owner_vectors.py"), 180),
+        ("faces", ("proofs/public_faces/", "rmqalloc/fleet/", "rmqalloc/strategies/owner_vectors.py"), 180),
         (
             "hostile",
             ("proofs/hostile_streams/", "spark_udfs/streaming.py", "spark_udfs/_live", "spark_udfs/_event"),

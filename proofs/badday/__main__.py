@@ -15,7 +15,7 @@ from live_cluster import LiveCluster
 from loopback import consume_stats
 
 from badday import acl, frozen, runs
-from rmqalloc.remoting import loose_json as loose_json
+from rmqalloc.remoting import loose_json
 from rmqalloc.snapshot.live import _answers as answers
 
 QUEUES = 200_000

@@ -26,12 +26,10 @@ from fuzz.outcome import Outcome
 from rmqalloc.remoting import (
     RemotingError,
     ResponseError,
+    loose_json,
 )
 from rmqalloc.remoting import (
     _frame as frame,
-)
-from rmqalloc.remoting import (
-    loose_json as loose_json,
 )
 from rmqalloc.remoting.client import Access, Remote
 from rmqalloc.remoting.read_codes import ReadCode

@@ -24,7 +24,7 @@ from rmqalloc import examples
 from rmqalloc.evidence import read_rooms
 from rmqalloc.evidence.given_rooms import RoomsFileError
 from rmqalloc.plans import PlanError, verify
-from rmqalloc.remoting import loose_json as loose_json
+from rmqalloc.remoting import loose_json
 
 HOME = Path(tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None))
 BODIES = list(wire.SEEDS)

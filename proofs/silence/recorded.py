@@ -5,8 +5,7 @@ import gzip
 import json
 from unittest.mock import patch
 
-from rmqalloc.remoting import RemotingError, ResponseError
-from rmqalloc.remoting import client as client
+from rmqalloc.remoting import RemotingError, ResponseError, client
 from rmqalloc.remoting._connection import Connection, SilentError
 from rmqalloc.remoting._frame import RESPONSE, Command
 from rmqalloc.remoting.read_codes import ReadCode

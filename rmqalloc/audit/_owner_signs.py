@@ -17,7 +17,8 @@ from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.model import RETRY_PREFIX
-from rmqalloc.ownership.states import Numbers, State, numbered
+from rmqalloc.ownership.reader_sets import Numbers
+from rmqalloc.ownership.states import State, numbered
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic

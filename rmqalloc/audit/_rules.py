@@ -30,7 +30,7 @@ from rmqalloc.audit import (
     _rules_unread as rules_unread,
 )
 from rmqalloc.audit import (
-    rules_planned as rules_planned,
+    rules_planned,
 )
 from rmqalloc.audit._signs import Sign
 from rmqalloc.audit.finding import Rule

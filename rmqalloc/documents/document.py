@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rmqalloc.documents import json_text as json_text
-from rmqalloc.documents import yaml_text as yaml_text
+from rmqalloc.documents import json_text, yaml_text
 from rmqalloc.documents.document_errors import DocumentError, TextError
 from rmqalloc.documents.source import Source, read_source
 

@@ -8,7 +8,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from rmqalloc.documents import read_budget as read_budget
+from rmqalloc.documents import read_budget
 from rmqalloc.documents.document_errors import DocumentError
 
 STDIN = "-"

@@ -13,8 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc.documents import DocumentError
-from rmqalloc.documents import json_text as json_text
+from rmqalloc.documents import DocumentError, json_text
 from rmqalloc.documents.fields import MAX_TEXT_BYTES, MAX_VIRTUAL_NODES
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Index, among
 from rmqalloc.lazy import lazy_property
-from rmqalloc.ownership.reader_sets import ABSENT, Keys, Mask, Readers, ReaderSets
-from rmqalloc.ownership.states import ClientRows, Numbers, State
+from rmqalloc.ownership.reader_sets import ABSENT, Keys, Mask, Numbers, Readers, ReaderSets
+from rmqalloc.ownership.states import ClientRows, State
 
 
 def merged(columns: Sequence[Keys]) -> tuple[Keys, list[Keys]]:

@@ -22,8 +22,7 @@ from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges, rep
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership._laid_views import Laid, Listed, MixedUnits, ReportedPairs, UnitQueues
 from rmqalloc.ownership._shared_views import SharedUnits, Takers
-from rmqalloc.ownership.reader_sets import ClientNumbers, Keys, Mask, ReaderSets
-from rmqalloc.ownership.reader_sets import Numbers as Numbers
+from rmqalloc.ownership.reader_sets import ClientNumbers, Keys, Mask, Numbers, ReaderSets
 from rmqalloc.scenarios.lazy_strings import Derived
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.views.view_units import MixedRows

@@ -17,8 +17,8 @@ from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.ownership._laid_views import Laid, MixedUnits
 from rmqalloc.ownership.between import Between
 from rmqalloc.ownership.group_figures import loads_of_groups
-from rmqalloc.ownership.reader_sets import Keys
-from rmqalloc.ownership.states import ClientRows, Numbers, State, States
+from rmqalloc.ownership.reader_sets import Keys, Numbers
+from rmqalloc.ownership.states import ClientRows, State, States
 
 Columns = dict[str, NDArray[Any]]
 

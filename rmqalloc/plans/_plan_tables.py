@@ -20,8 +20,8 @@ from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.between import Between, Clients, Flows, clients_between, queues_between
 from rmqalloc.ownership.group_figures import added, balance_of_groups, flows_of_groups, loads_of_groups
-from rmqalloc.ownership.reader_sets import Keys
-from rmqalloc.ownership.states import Numbers, States, numbered
+from rmqalloc.ownership.reader_sets import Keys, Numbers
+from rmqalloc.ownership.states import States, numbered
 from rmqalloc.ownership.unit_figures import units_table, with_mixed
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.plans._plan_inputs import PlanInputs

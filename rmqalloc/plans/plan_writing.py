@@ -10,12 +10,8 @@ from typing import Any, BinaryIO, Protocol
 
 from rmqalloc.documents import (
     DocumentError,
-)
-from rmqalloc.documents import (
-    json_text as json_text,
-)
-from rmqalloc.documents import (
-    read_budget as read_budget,
+    json_text,
+    read_budget,
 )
 
 PACKED = ".gz"

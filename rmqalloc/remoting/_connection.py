@@ -12,12 +12,10 @@ from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.remoting import (
     RemotingError,
     ResponseError,
+    read_codes,
 )
 from rmqalloc.remoting import (
     _frame as frame,
-)
-from rmqalloc.remoting import (
-    read_codes as read_codes,
 )
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.credentials import Credentials

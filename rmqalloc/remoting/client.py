@@ -17,9 +17,7 @@ from rmqalloc.remoting import (
     RemotingError,
     ResponseCode,
     ResponseError,
-)
-from rmqalloc.remoting import (
-    loose_json as loose_json,
+    loose_json,
 )
 from rmqalloc.remoting._connection import Connection, SilentError
 from rmqalloc.remoting._health import Health, Relays

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from reprlib import repr as shown
 from typing import Any
 
-from rmqalloc.documents import Document, DocumentError, read_document
-from rmqalloc.documents import json_text as json_text
+from rmqalloc.documents import Document, DocumentError, json_text, read_document
 from rmqalloc.documents.document import parse
 from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.documents.records import document_schema

@@ -9,8 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from rmqalloc import store
-from rmqalloc.documents import DocumentError, read_source
-from rmqalloc.documents import json_text as json_text
+from rmqalloc.documents import DocumentError, json_text, read_source
 
 MARKER = "_rmqalloc.json"
 """File that says a directory is ours; Spark and pyarrow do not read names that begin with an underscore."""

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.documents import json_text as json_text
-from rmqalloc.documents import yaml_text as yaml_text
+from rmqalloc.documents import json_text, yaml_text
 from rmqalloc.report.sarif_log import sarif
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
 from rmqalloc.snapshot.files.group_lines import group_places

@@ -13,7 +13,7 @@ import rmqalloc
 from rmqalloc.cli import main
 from rmqalloc.documents.fields import MAX_CHANNELS, MAX_OF_ROW, MAX_QUEUES, MAX_READ_QUEUE_NUMS
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
-from rmqalloc.evidence import fit as fit
+from rmqalloc.evidence import fit
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.files import read_snapshot, read_snapshots, write_snapshot
 from rmqalloc.snapshot.live import _answers as answers

@@ -1,5 +1,6 @@
 """One budget for every reader: what a few bytes could stand for is refused before it is made, by the reader's own error."""
 
+import difflib
 import gzip
 import io
 import json
@@ -13,16 +14,11 @@ from fuzz import mutations
 from fuzz.readers import PLAN
 from interpreter import run_python
 
-from rmqalloc import text as text
 from rmqalloc.documents import (
     DocumentError,
+    json_text,
+    read_budget,
     read_source,
-)
-from rmqalloc.documents import (
-    json_text as json_text,
-)
-from rmqalloc.documents import (
-    read_budget as read_budget,
 )
 from rmqalloc.documents.document_errors import TextError, known_names
 from rmqalloc.plans import PlanError, load_plan
@@ -234,7 +230,7 @@ def test_text_that_goes_on_wrongly_after_a_fault_is_no_traceback(text):
 def test_a_long_name_is_not_compared_with_known_ones(monkeypatch):
     """The comparison takes the square of its length, and memory for every letter."""
     compared = []
-    monkeypatch.setattr(text, "get_close_matches", lambda name, *_: compared.append(name) or [])
+    monkeypatch.setattr(difflib, "get_close_matches", lambda name, *_: compared.append(name) or [])
     assert known_names("n" * 101, ["name"]) == known_names("nam", ["name"]) == "known are name"
     assert compared == ["nam"]
 

@@ -16,14 +16,10 @@ from rmqalloc.documents import (
     DocumentError,
     Source,
     TextError,
+    json_text,
     parse,
     path_text,
-)
-from rmqalloc.documents import (
-    json_text as json_text,
-)
-from rmqalloc.documents import (
-    yaml_text as yaml_text,
+    yaml_text,
 )
 from rmqalloc.plans import PlanError, load_plan, plan_snapshot, save_plan
 from rmqalloc.remoting.credentials import CredentialsError, read_credentials
@@ -440,7 +436,7 @@ MACHINE_LINES = {
     "rebalance/_offset_file.py",  # what clients keep, in a JSON of their own
     "plans/_explain.py", "evidence/evidence.py", "report/html/_evidence_section.py",  # columns that we filled
     "plans/_unit_rows.py", "plans/_ways_back.py",  # the same
-    "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py", "job/output.py",
+    "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py",
     "job/_by_frame.py",  # a Spark job's own notes
     "job/_versions.py", "_live_groups.py", "_live_rows.py",  # what Iceberg and Spark's state hold
     "_event_bounds.py",  # events of streams
@@ -485,7 +481,7 @@ def test_the_python_reader_of_yaml_says_the_same():
     script = """
 import yaml
 del yaml.CSafeLoader, yaml.CSafeDumper
-from rmqalloc.documents import yaml_text as yaml_text
+from rmqalloc.documents import yaml_text
 print(yaml_text.loads(yaml_text.dump({"on": ["no", "010", 10, 1.5, None, True, {"a": "b"}]})))
 print(yaml_text.loads("{<<: {a: 1, b: 2}, b: 3}"))
 try:

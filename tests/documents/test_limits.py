@@ -27,35 +27,28 @@ from rmqalloc.cli import (
     main,
 )
 from rmqalloc.documents import (
-    json_text as json_text,
-)
-from rmqalloc.documents import (
-    read_budget as read_budget,
-)
-from rmqalloc.documents import (
-    source as source,
-)
-from rmqalloc.documents import (
-    yaml_text as yaml_text,
+    json_text,
+    read_budget,
+    source,
+    yaml_text,
 )
 from rmqalloc.documents.document_errors import TextError
 from rmqalloc.documents.fields import MOST_MEMBERS, Duration, FieldError, Members
 from rmqalloc.documents.read_budget import MAX_DEPTH
 from rmqalloc.evidence import _decide_strategies
-from rmqalloc.fleet import arrow as arrow
-from rmqalloc.fleet import bounds as bounds
+from rmqalloc.fleet import arrow, bounds
 from rmqalloc.fleet.arrow_columns import Column
 from rmqalloc.remoting import _frame as frame
-from rmqalloc.remoting import loose_json as loose_json
+from rmqalloc.remoting import loose_json
 from rmqalloc.remoting.address import host_and_port
-from rmqalloc.snapshot.files import csv_text as csv_text
+from rmqalloc.snapshot.files import csv_text
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Client, Group
 from rmqalloc.store import _staging as staging
 from rmqalloc.store import _writing as writing
 from rmqalloc.text import nearest
-from rmqalloc.views import group_views as group_views
+from rmqalloc.views import group_views
 
 
 @pytest.mark.parametrize("form", [json_text, yaml_text])

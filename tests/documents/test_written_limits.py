@@ -6,13 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from rmqalloc.documents import (
-    json_text as json_text,
-)
-from rmqalloc.documents import (
-    read_budget as read_budget,
-)
-from rmqalloc.documents import (
-    yaml_text as yaml_text,
+    json_text,
+    read_budget,
+    yaml_text,
 )
 from rmqalloc.plans import PlanError, load_plan, plan_snapshot, save_plan
 from rmqalloc.snapshot.files import _checks as checks

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from interpreter import run_python
 
 from rmqalloc import Fleet
-from rmqalloc.fleet import columns as columns
+from rmqalloc.fleet import columns
 from rmqalloc.fleet.columns import Strings, distinct_rows
 
 WORD, HALF, PRIME = 2**64 - 1, 2**32 - 1, 2**61 - 1

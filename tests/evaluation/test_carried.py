@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 import random_units as units
 
-from rmqalloc.evaluation import carried as carried
+from rmqalloc.evaluation import carried
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch, plan_stream
 from rmqalloc.evaluation.expand import OWNED_SCHEMA, expand_stream
 

@@ -18,12 +18,8 @@ from rmqalloc.fleet import groups as from_groups
 from rmqalloc.plans import _departures as departing
 from rmqalloc.plans import (
     plan_snapshot,
-)
-from rmqalloc.plans import (
-    plan_totals as plan_totals,
-)
-from rmqalloc.plans import (
-    unmatched as unmatched,
+    plan_totals,
+    unmatched,
 )
 from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.report.html import _scenario as scenario_page

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 from interpreter import PLACES
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.evaluation import parquet_plan as parquet_plan
+from rmqalloc.evaluation import parquet_plan
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.fleet import columns as columns
+from rmqalloc.fleet import columns
 from rmqalloc.fleet.columns import Strings, distinct_rows
-from rmqalloc.strategies import consistent_hash as consistent_hash
-from rmqalloc.strategies import hashing as hashing
+from rmqalloc.strategies import consistent_hash, hashing
 from rmqalloc.strategies._parallel import in_threads
 
 # --- The parts of a huge ring give what the whole gives ---

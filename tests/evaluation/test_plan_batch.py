@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 from plan_rows import assert_same, batch_of, good_row
 
-from rmqalloc.evaluation import assigner as assigner
-from rmqalloc.evaluation import limits as limits
+from rmqalloc.evaluation import assigner, limits
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evaluation.batch_planning import BEST_BY, ErrCode, PlanSpec, plan_batch, plan_stream
 from rmqalloc.evaluation.expand import (

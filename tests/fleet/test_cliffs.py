@@ -14,15 +14,11 @@ from rmqalloc.strategies import (
     AveragelyByCircle,
     ConsistentHash,
     MachineRoom,
+    consistent_hash,
+    hashing,
 )
 from rmqalloc.strategies import (
     _room_parts as room_parts,
-)
-from rmqalloc.strategies import (
-    consistent_hash as consistent_hash,
-)
-from rmqalloc.strategies import (
-    hashing as hashing,
 )
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from rmqalloc import Fleet, FleetError, strategy
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
-from rmqalloc.fleet import bounds as bounds
+from rmqalloc.fleet import bounds
 from rmqalloc.fleet.bounds import MAX_PER_UNIT
 from rmqalloc.scenarios import (
     AddBroker,

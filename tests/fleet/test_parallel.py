@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rmqalloc import Fleet, strategy
 from rmqalloc.strategies import _averagely as averagely
-from rmqalloc.strategies import hashing as hashing
+from rmqalloc.strategies import hashing
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 
 RULES = {

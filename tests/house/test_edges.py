@@ -8,7 +8,7 @@ import pytest
 
 from rmqalloc.advice._config_lists import balanced_owners
 from rmqalloc.documents.fields import MAX_OF_ROW, MAX_TEXT_BYTES, FieldError, Text, Whole
-from rmqalloc.evaluation import limits as limits
+from rmqalloc.evaluation import limits
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evaluation.limits import MAX_CLIENTS_PER_BATCH, MAX_OWNERS, Sizes
 from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES, ErrCode

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from json_values import JSON_VALUES, TEXTS
 
-from rmqalloc.remoting import loose_json as loose_json
+from rmqalloc.remoting import loose_json
 from rmqalloc.remoting._frame import Command, FrameError, decode, encode
 from rmqalloc.remoting.credentials import Credentials, read_credentials, tls_context
 from rmqalloc.remoting.read_codes import ForbiddenRequestError, ReadCode, check_read_code

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from json_values import JSON_VALUES, TEXTS
 from loopback import Loopback, consume_stats, running_info
 
-from rmqalloc.remoting import loose_json as loose_json
+from rmqalloc.remoting import loose_json
 from rmqalloc.remoting.client import Access, Remote
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import _answers as answers

@@ -10,7 +10,7 @@ from cliffs import inputs
 from cliffs.operations import operations
 
 from rmqalloc import Fleet
-from rmqalloc.evaluation import assigner as assigner
+from rmqalloc.evaluation import assigner
 from rmqalloc.evaluation._one_ring import fits_one_ring, owners_on_one_ring
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.fleet.columns import Strings, offsets_of

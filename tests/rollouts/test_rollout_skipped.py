@@ -7,7 +7,7 @@ import pytest
 
 from rmqalloc.advice._recommend import advise
 from rmqalloc.cli import main
-from rmqalloc.evaluation import assigner as assigner
+from rmqalloc.evaluation import assigner
 from rmqalloc.rollouts import replay_groups as play
 from rmqalloc.rollouts._batch_budget import within_budget
 from rmqalloc.rollouts._subscribe import change_subscription

@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from rmqalloc.cli import main
-from rmqalloc.evaluation import assigner as assigner
+from rmqalloc.evaluation import assigner
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.scenarios import AddClients

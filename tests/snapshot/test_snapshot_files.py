@@ -15,8 +15,7 @@ from interpreter import run_python
 from json_schema import faults
 
 from rmqalloc import MessageQueue
-from rmqalloc.documents import read_budget as read_budget
-from rmqalloc.documents import yaml_text as yaml_text
+from rmqalloc.documents import read_budget, yaml_text
 from rmqalloc.snapshot.files import (
     losses,
     read_snapshot,

@@ -15,7 +15,7 @@ from rmqalloc import strategy
 from rmqalloc.evaluation import expand as names
 from rmqalloc.evaluation.batch_planning import PlanSpec, figures_schema, plan_batch
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
-from spark_udfs import requirements as requirements
+from spark_udfs import requirements
 from spark_udfs.map_in_arrow import PlanBatches
 
 AVG = strategy("AVG")

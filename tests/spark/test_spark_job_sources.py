@@ -171,7 +171,7 @@ def test_what_rows_are_known_by_tells_nulls_and_order_within_them(spark):
 
 @pytest.mark.parametrize("by_files", [True, False])
 def test_files_that_change_until_the_very_end_are_no_plan(spark, fleet, monkeypatch, by_files):
-    from spark_udfs.job import output as output
+    from spark_udfs.job import output
     from spark_udfs.job._planning_job import JobError
 
     real = output.merged

@@ -84,7 +84,7 @@ def test_python_functions_are_described_and_their_examples_hold(sql):
         said = "\n".join(sql(f"DESCRIBE FUNCTION EXTENDED rmq_{name}"))
         assert f"Usage: {usage}" in said
         assert "N/A" not in said
-        description = functions._FUNCTIONS[name].description
+        description = functions._FUNCTIONS[name]
         assert all(f"* {argument} - {what}" in said for argument, what in description.arguments.items())
         (example,) = (line.strip(" >;") for line in said.splitlines() if "> SELECT" in line)
         assert sql(f"SELECT to_json(struct(({example}) AS a))") == [f'{{"a":{description.answer}}}']

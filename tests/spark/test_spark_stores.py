@@ -15,7 +15,7 @@ from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs.job import _by_file as by_file
 from spark_udfs.job import _manifests as manifests
 from spark_udfs.job import _stores as stores
-from spark_udfs.job import on_threads as on_threads
+from spark_udfs.job import on_threads
 from spark_udfs.job._store_settings import s3_store
 from spark_udfs.job._stores import Store, StoreBuckets, StoreFiles, in_store
 from spark_udfs.job.on_threads import plan_to_store

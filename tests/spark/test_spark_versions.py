@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spark_udfs import _arrow_figures as by_count
 from spark_udfs import _arrow_figures as figures
 from spark_udfs import _arrow_owners as arrow_owners
-from spark_udfs import requirements as requirements
+from spark_udfs import requirements
 from spark_udfs._arrow_series import from_series, on_series, to_series
 
 NUMBER, NAME = st.none() | st.integers(-1, 5), st.none() | st.sampled_from(["b", "b2", "é", ""])

@@ -13,7 +13,7 @@ from store_cases import LEFT, fill, names
 
 from rmqalloc import store
 from rmqalloc.cli import main
-from rmqalloc.snapshot import directory as directory
+from rmqalloc.snapshot import directory
 from rmqalloc.store import (
     _disk as disk,
 )

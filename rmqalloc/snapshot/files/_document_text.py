@@ -8,13 +8,9 @@ from typing import Any
 from rmqalloc.documents import (
     DocumentError,
     Source,
+    json_text,
     parse,
-)
-from rmqalloc.documents import (
-    json_text as json_text,
-)
-from rmqalloc.documents import (
-    yaml_text as yaml_text,
+    yaml_text,
 )
 from rmqalloc.documents.read_budget import made_of_json
 from rmqalloc.snapshot.files._checks import check_values

@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rmqalloc.documents import DocumentError, Source
-from rmqalloc.documents import json_text as json_text
+from rmqalloc.documents import DocumentError, Source, json_text
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files._table_columns import COLUMNS, OF_ANY, OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
-from rmqalloc.documents import Source
-from rmqalloc.documents import read_budget as read_budget
+from rmqalloc.documents import Source, read_budget
 from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.snapshot.files._from_rows import Rows
 from rmqalloc.snapshot.files._parquet_pages import PageError, pages

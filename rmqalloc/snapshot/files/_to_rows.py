@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rmqalloc.documents import DocumentError
-from rmqalloc.documents import json_text as json_text
+from rmqalloc.documents import DocumentError, json_text
 from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.files._table_columns import Row

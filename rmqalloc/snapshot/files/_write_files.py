@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from rmqalloc.documents import STDIN, path_text
-from rmqalloc.documents import read_budget as read_budget
+from rmqalloc.documents import STDIN, path_text, read_budget
 from rmqalloc.snapshot.files import _document_text as document_text
-from rmqalloc.snapshot.files import csv_text as csv_text
+from rmqalloc.snapshot.files import csv_text
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files._from_rows import from_rows
 from rmqalloc.snapshot.files._read_files import AUTO, FORMS, SUFFIXES

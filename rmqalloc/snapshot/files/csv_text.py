@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from rmqalloc.documents import Source
-from rmqalloc.documents import read_budget as read_budget
+from rmqalloc.documents import Source, read_budget
 from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.snapshot.files._from_rows import Rows
 from rmqalloc.snapshot.files._table_columns import COLUMNS, column_names

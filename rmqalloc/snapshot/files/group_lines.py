@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from rmqalloc.documents import Source, parse, read_source
-from rmqalloc.snapshot.files import csv_text as csv_text
-from rmqalloc.snapshot.files import mqadmin
+from rmqalloc.snapshot.files import csv_text, mqadmin
 from rmqalloc.snapshot.files._read_files import AUTO, form_of
 from rmqalloc.snapshot.files._table_columns import column_names
 from rmqalloc.snapshot.plain_data import SnapshotError

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
-from rmqalloc.remoting import loose_json as loose_json
+from rmqalloc.remoting import loose_json
 from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import FAILURE
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _answers as answers

@@ -54,6 +54,8 @@ def _as_current(parts: PlanParts, before: Keys, after: Keys) -> None:
     keys = joined((unit, 1), (name, size), (ids, n_ids))
     queues.distinct(joined((parts.unit_of_queue, 1), (name, size), (ids, n_ids)))
     rows = np.flatnonzero(np.append(parts.is_current, False)[parts.unit_of_queue])
+    if not rows.size:
+        return
     found = Places(keys[rows]).of(keys)
     was = np.where(found >= 0, after[rows][found], -1)
     queues.keep("the owner before is that before any change", (found < 0) | (keys < 0) | (was == before), before, was)

@@ -40,7 +40,7 @@ DEBUG = os.environ.get("RMQALLOC_DEBUG") == "1"
 
 # C files that a kernel module needs besides its own generated one, those that take longest first.
 C_SOURCES: dict[str, list[str]] = {
-    "group": ["pyx/vector/md5_core.c", "pyx/vector/ring_core.c", "pyx/vector/isa.c"],
+    "ring_of_one": ["pyx/vector/md5_core.c", "pyx/vector/ring_core.c", "pyx/vector/isa.c"],
     "md5": ["pyx/vector/md5_core.c", "pyx/vector/isa.c"],
     "preferences": ["pyx/vector/preferences_core.c", "pyx/vector/isa.c"],
     "ring": ["pyx/vector/ring_core.c", "pyx/vector/isa.c"],

@@ -28,7 +28,6 @@ __all__ = [
     "Assignment",
     "MessageQueue",
     "SharedAssignment",
-    "host_of",
     "joined",
     "queue_fields",
     "queue_text",
@@ -147,17 +146,6 @@ def _check(queue: Any, topic: Any, broker_name: Any, queue_id: Any) -> None:
         raise ArgumentTypeError(f"the queue_id of a queue must be an integer, got {queue_id!r} in {queue!r}") from None
     if not -(2**31) <= number < 2**31:
         raise ArgumentError(f"the queue_id of a queue must be a signed 32-bit integer, got {queue_id!r} in {queue!r}")
-
-
-def host_of(client_id: str) -> str:
-    """Return what stands before the first ``@`` of a client id, an IP address by default.
-
-    Examples
-    --------
-    >>> host_of("10.0.0.1@1009"), host_of("pod-1")
-    ('10.0.0.1', 'pod-1')
-    """
-    return client_id.partition("@")[0]
 
 
 def joined(text: str) -> str:

@@ -4,7 +4,7 @@ from mutants.mutant import Mutant
 
 _RULES = "tests/spark/test_spark_manifests.py"
 _DISK = "tests/spark/test_spark_layout.py"
-_MANIFESTS = "spark_udfs/job/_manifests.py"
+_MANIFESTS = "spark_udfs/job/_published.py"
 _LAYOUT = "spark_udfs/job/_output_layout.py"
 _FILES = "spark_udfs/job/_by_file.py"
 

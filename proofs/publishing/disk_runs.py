@@ -14,10 +14,10 @@ from spark_udfs.job import (
     _by_file as by_file,
 )
 from spark_udfs.job import (
-    _manifests as manifests,
+    _output_layout as output_layout,
 )
 from spark_udfs.job import (
-    _output_layout as output_layout,
+    _published as manifests,
 )
 from spark_udfs.job.plan_reader import ArrowFiles, files_of_plan
 
@@ -45,7 +45,7 @@ class WithoutConditions(output_layout.LocalFiles):
     exclusive = False
 
     def create(self, name, text):
-        """As `spark_udfs.job._manifests.Storage`."""
+        """As `spark_udfs.job._published.Storage`."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with replaced_file(path) as file:

@@ -89,7 +89,7 @@ class Server:
 
     def look(self, out):
         """Rows and bad rows that a reader without Spark gets."""
-        from spark_udfs.job._manifests import PlanNotFoundError
+        from spark_udfs.job._published import PlanNotFoundError
         from spark_udfs.job.plan_reader import files_of_plan
 
         try:

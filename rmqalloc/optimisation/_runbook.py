@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
+from rmqalloc.client_ids import host_of
 from rmqalloc.globs import literal
-from rmqalloc.model import host_of
 from rmqalloc.optimisation._acts import Act, GroupChange
 from rmqalloc.optimisation._ways import Way
 from rmqalloc.snapshot.snapshot import Snapshot

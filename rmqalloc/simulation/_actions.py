@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import partial, partialmethod
 from typing import Any
 
+from rmqalloc.client_ids import host_of
 from rmqalloc.documents.fields import ScenarioError
-from rmqalloc.model import host_of
 from rmqalloc.remoting import ResponseError
 from rmqalloc.remoting.bodies import PERM_READ, PERM_WRITE
 from rmqalloc.simulation._cluster import Cluster

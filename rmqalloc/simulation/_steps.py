@@ -13,8 +13,8 @@ from heapq import heappop, heappush
 from reprlib import repr as shown
 from typing import NoReturn
 
+from rmqalloc.client_ids import host_of
 from rmqalloc.documents.fields import Milliseconds, ScenarioError
-from rmqalloc.model import host_of
 from rmqalloc.simulation._events import (
     ChangeTopic,
     Disconnect,

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from rmqalloc.client_ids import host_of
 from rmqalloc.documents.fields import MAX_QUEUES, Text, Whole
 from rmqalloc.documents.records import SIGNED, Maybe
-from rmqalloc.model import MessageQueue, host_of
+from rmqalloc.model import MessageQueue
 
 PERM_READ, PERM_WRITE = 4, 2
 

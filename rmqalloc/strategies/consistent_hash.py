@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._engine import group
+from rmqalloc._engine import ring_of_one
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, distinct
@@ -168,7 +168,7 @@ class ConsistentHash(ExclusiveStrategy):
             and len(client_ids) * self.virtual_nodes + len(queues) <= STEP
             and len(set(client_ids)) == len(client_ids)
             and "" not in client_ids
-            and group.consistent_hash(queues, client_ids, self.virtual_nodes, out)
+            and ring_of_one.consistent_hash(queues, client_ids, self.virtual_nodes, out)
         ):
             return out
         return super()._group_owners(queues, client_ids)

@@ -18,7 +18,7 @@ from rmqalloc.evaluation.parquet_plan import plan_writer, refuse_table
 from rmqalloc.evaluation.quarantine import plan_and_quarantine
 from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of
 from rmqalloc.evaluation.worst import Ranking, worst_columns, worst_of
-from spark_udfs.job._manifests import QUARANTINE, WORST, Run, bucket_name, data_folder
+from spark_udfs.job._published import QUARANTINE, WORST, Run, bucket_name, data_folder
 from spark_udfs.job._stores import Store
 from spark_udfs.job.plan_reader import ArrowFiles
 from spark_udfs.map_in_arrow import Batches, refuse_schema

@@ -13,7 +13,7 @@ from rmqalloc.evaluation.quarantine import REASON
 from rmqalloc.evaluation.totals import SUMS, ByScenario, Totals
 from rmqalloc.evaluation.worst import Worst, merged, worst_columns
 from spark_udfs.job._by_file import RankBuckets, RankRows, record_of
-from spark_udfs.job._manifests import PublishError
+from spark_udfs.job._published import PublishError
 from spark_udfs.job._sources import content, literally, parsed
 from spark_udfs.map_in_arrow import PlanBatches, QuarantineBatches
 from spark_udfs.transforms import mapped

@@ -2,7 +2,7 @@
 
 Goals, in this order. A plan is in the table whole or not at all, and once: not both formats let anyone look at rows between
 writing and committing them, so all that may forbid a plan (bad rows, a source that changed) is found out before, in a staging
-directory that follows `spark_udfs.job._manifests`; a killed run goes on from there. Nothing is lost: bad rows with all their
+directory that follows `spark_udfs.job._published`; a killed run goes on from there. Nothing is lost: bad rows with all their
 columns are committed to ``<name>_quarantine`` before the plan is, so whoever sees a plan finds its bad rows. A second run
 changes nothing.
 
@@ -35,20 +35,20 @@ from spark_udfs.job import (
     _hadoop as hadoop,
 )
 from spark_udfs.job import (
-    _manifests as manifests,
-)
-from spark_udfs.job import (
     _output_layout as output_layout,
 )
 from spark_udfs.job import (
     _plan_summary as plan_summary,
 )
 from spark_udfs.job import (
+    _published as manifests,
+)
+from spark_udfs.job import (
     _versions as versions,
 )
 from spark_udfs.job._by_file import record_of
-from spark_udfs.job._manifests import QUARANTINE
 from spark_udfs.job._on_worker import on_worker
+from spark_udfs.job._published import QUARANTINE
 from spark_udfs.job._sources import UnitSource, literally
 from spark_udfs.job._tables import (
     KINDS,

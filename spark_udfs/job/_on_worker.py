@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
-from spark_udfs.job._manifests import PublishError
+from spark_udfs.job._published import PublishError
 from spark_udfs.map_in_arrow import Batches
 
 _ERRORS: dict[str, type[Exception]] = {

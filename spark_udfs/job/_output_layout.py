@@ -1,4 +1,4 @@
-"""An output directory on a disk, laid out as in `spark_udfs.job._manifests`; runs where the files are. Imports no pyspark.
+"""An output directory on a disk, laid out as in `spark_udfs.job._published`; runs where the files are. Imports no pyspark.
 
 In addition there is a plain path, for readers that do not know manifests::
 
@@ -24,8 +24,8 @@ from typing import IO, Any, NamedTuple
 
 from rmqalloc.snapshot.directory import own_directory
 from rmqalloc.store import LockedError, create_file, replaced_directory, sync_folder, sync_tree
-from spark_udfs.job import _manifests as manifests
-from spark_udfs.job._manifests import QUARANTINE, Run, bucket_name, plan_name
+from spark_udfs.job import _published as manifests
+from spark_udfs.job._published import QUARANTINE, Run, bucket_name, plan_name
 
 KIND = "plans"
 """Kind of the output directory, see `rmqalloc.snapshot.directory`."""

@@ -7,7 +7,7 @@ from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.totals import ByScenario, Totals, added, aligned
 from rmqalloc.evaluation.worst import Worst, merged
 from rmqalloc.text import printable
-from spark_udfs.job._manifests import WORST
+from spark_udfs.job._published import WORST
 
 
 def totals_in(records: Iterable[Mapping[str, Any]], spec: PlanSpec) -> ByScenario:

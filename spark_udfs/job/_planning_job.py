@@ -1,7 +1,7 @@
 """A planning job: any source is cut into buckets, each is planned and recorded, and the whole is published at the end.
 
 Goals, in this order: what is published is one complete plan of one state of its source; a job that was killed at any point and
-is run again plans only the buckets that are missing; it works through Spark Connect. `spark_udfs.job._manifests` has the rules
+is run again plans only the buckets that are missing; it works through Spark Connect. `spark_udfs.job._published` has the rules
 of publishing.
 """
 
@@ -21,15 +21,15 @@ from spark_udfs.job import (
     _into_table as into_table,
 )
 from spark_udfs.job import (
-    _manifests as manifests,
-)
-from spark_udfs.job import (
     _plan_summary as plan_summary,
 )
+from spark_udfs.job import (
+    _published as manifests,
+)
 from spark_udfs.job._job_work import JobWork, work_of
-from spark_udfs.job._manifests import PublishError
 from spark_udfs.job._plan_id import plan_id_of
 from spark_udfs.job._progress import Watch
+from spark_udfs.job._published import PublishError
 from spark_udfs.job._sources import UnitSource
 from spark_udfs.job.job_options import WORST
 from spark_udfs.job.output import (

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from rmqalloc.evaluation.parquet_plan import opened
-from spark_udfs.job import _manifests as manifests
-from spark_udfs.job._manifests import Run
+from spark_udfs.job import _published as manifests
+from spark_udfs.job._published import Run
 from spark_udfs.job.plan_reader import ArrowFiles
 
 

@@ -1,6 +1,6 @@
 """The planning job as a program: ``python -m spark_udfs.job --input fleet --output plans --strategy AVG``.
 
-See `spark_udfs.job._manifests` for what it writes and what readers see. The totals go to standard output,
+See `spark_udfs.job._published` for what it writes and what readers see. The totals go to standard output,
 progress to standard error. Exit codes: 0 done, 1 failed or too many bad rows, 64 wrong usage, 130 interrupted.
 """
 

@@ -1,6 +1,6 @@
 """The file job on the threads of one machine, for object stores, where no directory can be replaced in one step.
 
-Layout and rules are those of `spark_udfs.job._manifests`: a plan is seen whole or not at all, and a run that was killed goes on
+Layout and rules are those of `spark_udfs.job._published`: a plan is seen whole or not at all, and a run that was killed goes on
 with what is missing. Imports no pyspark.
 """
 
@@ -12,14 +12,14 @@ from rmqalloc.evaluation.parquet_plan import Progress, processors, run_on_thread
 from rmqalloc.evaluation.totals import ByScenario
 from rmqalloc.text import without_secrets
 from spark_udfs.job import (
-    _manifests as manifests,
-)
-from spark_udfs.job import (
     _plan_summary as plan_summary,
 )
+from spark_udfs.job import (
+    _published as manifests,
+)
 from spark_udfs.job._by_file import Survey, listed_files, plan_file_bucket, survey
-from spark_udfs.job._manifests import Run
 from spark_udfs.job._plan_id import plan_id_of
+from spark_udfs.job._published import Run
 from spark_udfs.job._stores import StoreBuckets, StoreFiles, store_of_uri
 from spark_udfs.job.job_options import WORST
 

@@ -1,6 +1,6 @@
 """Where a job writes: a directory that the workers see, or anything else that Spark can write to.
 
-Both follow `spark_udfs.job._manifests`; the methods of `Output` say what each method does.
+Both follow `spark_udfs.job._published`; the methods of `Output` say what each method does.
 """
 
 import os
@@ -20,17 +20,17 @@ from spark_udfs.job import (
     _hadoop as hadoop,
 )
 from spark_udfs.job import (
-    _manifests as manifests,
-)
-from spark_udfs.job import (
     _output_layout as output_layout,
 )
 from spark_udfs.job import (
     _plan_summary as plan_summary,
 )
+from spark_udfs.job import (
+    _published as manifests,
+)
 from spark_udfs.job._by_file import RankBuckets
-from spark_udfs.job._manifests import QUARANTINE, Run, bucket_name, data_folder
 from spark_udfs.job._on_worker import on_worker
+from spark_udfs.job._published import QUARANTINE, Run, bucket_name, data_folder
 from spark_udfs.job._sources import literally
 from spark_udfs.job._store_settings import store_of
 from spark_udfs.job._stores import Store, in_store
@@ -273,7 +273,7 @@ def read_plan(spark: SparkSession, target: str, plan_id: str | None = None, *, q
 
     Raises
     ------
-    spark_udfs.job._manifests.PlanNotFoundError
+    spark_udfs.job._published.PlanNotFoundError
         There is no such plan, or more than one and none was given.
 
     Examples

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow.fs as pafs
 
-from spark_udfs.job import _manifests as manifests
+from spark_udfs.job import _published as manifests
 
 TRIES = 5
 """How often a folder is listed whose folders come and go meanwhile."""
@@ -78,7 +78,7 @@ def files_of_plan(
 
     Raises
     ------
-    spark_udfs.job._manifests.PlanNotFoundError
+    spark_udfs.job._published.PlanNotFoundError
         There is no such plan, or more than one and none was given.
 
     Examples

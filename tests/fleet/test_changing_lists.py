@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rmqalloc import MessageQueue, strategy
-from rmqalloc._engine import group
+from rmqalloc._engine import ring_of_one
 
 SECONDS, PATIENCE = 0.4, 30
 LEAST_ANSWERS = 3
@@ -101,7 +101,7 @@ def test_an_answer_is_that_of_one_moment(name: str, verb: str) -> None:
 
 def test_the_kernel_of_one_group_takes_what_cannot_change() -> None:
     out = np.empty(1, np.int32)
-    assert group.consistent_hash((("t", "b", 0),), ("x",), 10, out)
+    assert ring_of_one.consistent_hash((("t", "b", 0),), ("x",), 10, out)
     for queues, client_ids in (([("t", "b", 0)], ("x",)), ((("t", "b", 0),), ["x"])):
         with pytest.raises(TypeError, match="expected tuple, got list"):
-            group.consistent_hash(queues, client_ids, 10, out)  # type: ignore[arg-type]
+            ring_of_one.consistent_hash(queues, client_ids, 10, out)  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from source_modules import MODULES, as_module, circles, imports, imports_of, nee
 import rmqalloc
 
 FLOORS = {
+    "rmqalloc.client_ids": 1,
     "rmqalloc.errors": 1,
     "rmqalloc.extras": 1,
     "rmqalloc.lazy": 1,

@@ -10,8 +10,8 @@ from checkout import ROOT
 from job_runs import job, report, write_units
 from programs import python
 
-from spark_udfs.job import _manifests as manifests
 from spark_udfs.job import _output_layout as output_layout
+from spark_udfs.job import _published as manifests
 from spark_udfs.job._tables import TableError, TableFacts, TableName, facts_of, is_same, parse_name, refuse_unfit
 
 PLAN = "p1"

@@ -17,12 +17,12 @@ from spark_udfs.job import (
     _by_file as by_file,
 )
 from spark_udfs.job import (
-    _manifests as manifests,
-)
-from spark_udfs.job import (
     _output_layout as output_layout,
 )
-from spark_udfs.job._manifests import PlanNotFoundError
+from spark_udfs.job import (
+    _published as manifests,
+)
+from spark_udfs.job._published import PlanNotFoundError
 from spark_udfs.job.plan_reader import TRIES, files_of_plan, manifest_of
 
 PLAN = "p1"

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from spark_udfs.job import _manifests as manifests
-from spark_udfs.job._manifests import PublishError
+from spark_udfs.job import _published as manifests
+from spark_udfs.job._published import PublishError
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

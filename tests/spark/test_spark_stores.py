@@ -13,7 +13,7 @@ from rmqalloc.cli._app import app
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs.job import _by_file as by_file
-from spark_udfs.job import _manifests as manifests
+from spark_udfs.job import _published as manifests
 from spark_udfs.job import _stores as stores
 from spark_udfs.job import on_threads
 from spark_udfs.job._store_settings import s3_store

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc import Fleet, strategy
-from rmqalloc._engine import group, md5, preferences, ring, split, strings, tally
+from rmqalloc._engine import md5, preferences, ring, ring_of_one, split, strings, tally
 from rmqalloc.evaluation.balance import balance
 
-MODULES = (group, md5, preferences, ring, split, strings, tally)
+MODULES = (ring_of_one, md5, preferences, ring, split, strings, tally)
 STRATEGIES = [
     *(("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {}), ("CONSISTENT_HASH_BOUNDED", {})),
     *(("ORDINAL", {}), ("STABLE", {}), ("STABLE", {"slack": 1})),

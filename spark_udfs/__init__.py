@@ -20,7 +20,7 @@
     A Spark session with suitable settings; what Spark needs on a machine.
 ``map_in_arrow``, ``arrow_owners``, ``arrow_figures``
     What runs in Python workers, on Arrow data. These modules, ``requirements``, and in ``job`` ``by_file``, ``output_layout``,
-    ``manifests`` and ``published`` import no pyspark.
+    ``published`` and ``plan_reader`` import no pyspark.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["files_of_plan", "read_plan", "register_all"]
 
-_NAMES = {"_sql": ("register_all",), "job.output": ("read_plan",), "job.published": ("files_of_plan",)}
+_NAMES = {"_sql": ("register_all",), "job.output": ("read_plan",), "job.plan_reader": ("files_of_plan",)}
 _look_up = imported_on_use(__name__, _NAMES)
 
 

@@ -18,7 +18,7 @@ holds short strings only. It does so on 3.11 too, in ten lines without this pack
 BEFORE = """## Before
 
 `pyx/ring_of_one.pyx` sized what it fills by a list and then filled it from the same list. The same program of 16 threads, over
-the package as it was, was ended by the C library: on 3.13t with "double free or corruption (out)" and "free(): invalid next size
+the package as it was, was ended by the C library: on 3.13t by "double free or corruption (out)" and "free(): invalid next size
 (fast)", and on 3.11 with the interpreter lock with "munmap_chunk(): invalid pointer". Now the kernel takes tuples, which no
 thread can change, and the faces read a list once. This was run by hand; `tests/fleet/test_changing_lists.py` holds it."""
 

@@ -13,9 +13,9 @@ from rmqalloc.extras import needs
 
 
 class _NoPandas:
-    """Where pyarrow finds pandas, the first array imports it, to tell a data frame from a list; no verb has data frames.
+    """Keep pandas from being imported: pyarrow does so for its first array, to tell a data frame from a list.
 
-    That import takes longer than most verbs do.
+    That import takes longer than most verbs do, and none has data frames but those of `_ON_SPARK`.
     """
 
     @staticmethod
@@ -25,9 +25,13 @@ class _NoPandas:
             raise ModuleNotFoundError("the rmqalloc command does without pandas", name=name)
 
 
+_ON_SPARK = {"bulk", "doctor"}
+"""Verbs that may start PySpark, which refuses to work without pandas."""
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; what the console script calls, without arguments."""
-    if argv is None:  # the process is ours alone
+    if argv is None and _ON_SPARK.isdisjoint(sys.argv):  # the process is rmqalloc's alone
         sys.meta_path.insert(0, _NoPandas)
     try:
         import click  # noqa: F401

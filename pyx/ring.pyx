@@ -25,7 +25,7 @@ cdef extern from "vector/ring.h" nogil:
         void (*sift_some)(rmq_ring_t *ring, const hash_t *points, index_t first_slot, index_t n_clients,
                           int64_t n_queues) noexcept nogil
         void (*sift_end)(rmq_ring_t *ring, int64_t n_queues, owner_t *owners) noexcept nogil
-    const rmq_rings_t *rmq_rings()
+    const rmq_rings_t *rmq_rings(bint is_begun)
     int64_t rmq_ring_scratch_size(int64_t n_points)
 
 
@@ -115,7 +115,7 @@ def locate(
     key_t[::1] scratch not None,
     owner_t[::1] out not None,
 ):
-    cdef const rmq_rings_t *level = rmq_rings()
+    cdef const rmq_rings_t *level = rmq_rings(False)
     cdef Py_ssize_t n_units = n_queues.shape[0], unit = 0, first, end
     cdef offset_t asked, n_spans
     cdef bint crowded
@@ -157,7 +157,7 @@ def locate(
 
 # One huge client list: its points are taken in portions, so that the caller can be interrupted in between.
 def sift_begin(const hash_t[::1] hashes not None, key_t[::1] scratch not None, byte_t[::1] out not None):
-    cdef const rmq_rings_t *level = rmq_rings()
+    cdef const rmq_rings_t *level = rmq_rings(False)
     cdef rmq_ring_t ring
     with nogil:
         out[0] = False
@@ -168,7 +168,7 @@ def sift_begin(const hash_t[::1] hashes not None, key_t[::1] scratch not None, b
 
 def sift_some(const hash_t[::1] points not None, index_t first_slot, index_t n_clients, index_t virtual_nodes,
               offset_t n_queues, key_t[::1] scratch not None):
-    cdef const rmq_rings_t *level = rmq_rings()
+    cdef const rmq_rings_t *level = rmq_rings(True)
     cdef rmq_ring_t ring
     with nogil:
         level.start(&ring, virtual_nodes, <uint64_t *>&scratch[0])
@@ -176,7 +176,7 @@ def sift_some(const hash_t[::1] points not None, index_t first_slot, index_t n_c
 
 
 def sift_end(key_t[::1] scratch not None, owner_t[::1] out not None):
-    cdef const rmq_rings_t *level = rmq_rings()
+    cdef const rmq_rings_t *level = rmq_rings(True)
     cdef rmq_ring_t ring
     with nogil:
         level.start(&ring, 0, <uint64_t *>&scratch[0])

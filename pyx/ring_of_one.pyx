@@ -44,7 +44,7 @@ cdef extern from "vector/ring.h" nogil:
         bint (*take)(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues,
                      int64_t n_spans) noexcept nogil
         bint (*locate)(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues, owner_t *owners) noexcept nogil
-    const rmq_rings_t *rmq_rings()
+    const rmq_rings_t *rmq_rings(bint is_begun)
     int64_t rmq_ring_scratch_size(int64_t n_points)
 
 
@@ -144,7 +144,7 @@ cdef int64_t lay_out_routes(tuple queues, column_t *topics, column_t *brokers, i
 
 def consistent_hash(tuple queues not None, tuple client_ids not None, index_t virtual_nodes, owner_t[::1] out not None):
     """Owners of one group; False, with nothing written, if a queue or an id is not plain, or the level in use is."""
-    cdef const rmq_rings_t *rings = rmq_rings()
+    cdef const rmq_rings_t *rings = rmq_rings(False)
     cdef const rmq_md5_t *of_points = rmq_md5(<int64_t> len(client_ids) * virtual_nodes)
     cdef const rmq_md5_t *of_queues = rmq_md5(len(queues))
     cdef int64_t n = len(queues), m = len(client_ids), n_routes, n_text = plain_text(queues, client_ids)

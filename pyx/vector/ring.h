@@ -49,7 +49,7 @@ typedef struct {
     void (*sift_end)(rmq_ring_t *ring, int64_t n_queues, int32_t *owners);
 } rmq_rings_t;
 
-/* Those of the level in use; NULL where it has none. */
-const rmq_rings_t *rmq_rings(void);
+/* Those of the level in use; NULL where it has none. With `is_begun` those that go on after `sift_begin`, whatever level is in use. */
+const rmq_rings_t *rmq_rings(int is_begun);
 
 #endif

@@ -168,6 +168,7 @@ AVX2 static inline __m256i avx2_first(int n)
 #endif
 
 static const struct rmq_ring_engine ENGINES[RMQ_ISA_LEVELS] = {
+    [RMQ_PLAIN] = FOUR, /* of rings that were begun at another level */
     [RMQ_SCALAR] = FOUR,
     [RMQ_NEON] = FOUR,
 #ifdef RMQ_X86
@@ -332,11 +333,13 @@ static int locate(rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues, in
     }
 }
 
-const rmq_rings_t *rmq_rings(void)
-{
-    static const rmq_rings_t RINGS = {start, take, locate, sift_begin, sift_some, sift_end};
-    return rmq_isa_level() == RMQ_PLAIN ? NULL : &RINGS;
-}
+static const rmq_rings_t RINGS = {start, take, locate, sift_begin, sift_some, sift_end};
+
+const rmq_rings_t *rmq_rings(int is_begun) { return rmq_isa_level() == RMQ_PLAIN && !is_begun ? NULL : &RINGS; }
 #else
-const rmq_rings_t *rmq_rings(void) { return NULL; }
+const rmq_rings_t *rmq_rings(int is_begun)
+{
+    (void)is_begun;
+    return NULL;
+}
 #endif

@@ -58,3 +58,25 @@ def test_levels_agree(levels, name, params):
             assert str(same_figures) == str(figures)
 
     agree()
+
+
+def test_a_ring_begun_at_another_level_ends_at_the_plain_one(levels):
+    """Levels may be switched while the points of a huge client list are taken in portions."""
+    random = np.random.default_rng(7)
+    hashes, points = (random.integers(0, 2**32, n, np.uint32) for n in (50, 400))
+    order = np.argsort(points, kind="stable")
+    found = order[np.searchsorted(points[order], hashes) % points.size] // 10
+    for level in levels:
+        ring.force_isa(level)
+        scratch, owners, can_sift = (
+            np.empty(3 * points.size + 9, np.uint64),
+            np.empty(50, np.int32),
+            np.zeros(1, np.uint8),
+        )
+        ring.sift_begin(hashes, scratch, can_sift)
+        assert can_sift[0]
+        ring.force_isa("plain")
+        for first in (0, 20):
+            ring.sift_some(points[first * 10 : (first + 20) * 10], first, 20, 10, hashes.size, scratch)
+        ring.sift_end(scratch, owners)
+        np.testing.assert_array_equal(owners, found)

@@ -28,14 +28,14 @@ static void whole(const uint32_t *points, int32_t n_clients, int32_t v, const ui
 {
     uint64_t *scratch = room(rmq_ring_scratch_size((int64_t)n_clients * v), sizeof *scratch);
     rmq_ring_t ring;
-    rmq_rings()->start(&ring, v, scratch);
-    int taken = rmq_rings()->take(&ring, points, n_clients, n, n_spans);
+    rmq_rings(0)->start(&ring, v, scratch);
+    int taken = rmq_rings(0)->take(&ring, points, n_clients, n, n_spans);
     for (int64_t span = 0; span < n_spans; span++) {
         const int64_t first = n * span / n_spans, size = n * (span + 1) / n_spans - first;
         int32_t *owners = room(size, sizeof *owners);
         uint32_t *asked = room(size, sizeof *asked);
         memcpy(asked, hashes + first, (size_t)size * sizeof *asked);
-        taken = taken && rmq_rings()->locate(&ring, asked, size, owners);
+        taken = taken && rmq_rings(0)->locate(&ring, asked, size, owners);
         if (taken)
             compare(owners, expected + first, size, "whole");
         free(owners), free(asked);
@@ -51,20 +51,20 @@ static void in_portions(const uint32_t *points, int32_t n_clients, int32_t v, co
     uint64_t *scratch = room(rmq_ring_scratch_size(n_points > n ? n_points : n), sizeof *scratch);
     int32_t *owners = room(n, sizeof *owners);
     rmq_ring_t ring;
-    rmq_rings()->start(&ring, 0, scratch);
-    if (rmq_rings()->sift_begin(&ring, hashes, n)) {
+    rmq_rings(0)->start(&ring, 0, scratch);
+    if (rmq_rings(0)->sift_begin(&ring, hashes, n)) {
         for (int low = 0, high = n_portions; low < high; order >>= 1) {
             const int part = order & 1 ? --high : low++;
             const int32_t first = (int32_t)((int64_t)n_clients * part / n_portions);
             const int32_t size = (int32_t)((int64_t)n_clients * (part + 1) / n_portions) - first;
             uint32_t *some = room((int64_t)size * v, sizeof *some);
             memcpy(some, points + (int64_t)first * v, (size_t)size * (size_t)v * sizeof *some);
-            rmq_rings()->start(&ring, v, scratch);
-            rmq_rings()->sift_some(&ring, some, first, size, n);
+            rmq_rings(0)->start(&ring, v, scratch);
+            rmq_rings(1)->sift_some(&ring, some, first, size, n);
             free(some);
         }
-        rmq_rings()->start(&ring, 0, scratch);
-        rmq_rings()->sift_end(&ring, n, owners);
+        rmq_rings(0)->start(&ring, 0, scratch);
+        rmq_rings(1)->sift_end(&ring, n, owners);
         compare(owners, expected, n, "in portions");
     }
     free(scratch), free(owners);

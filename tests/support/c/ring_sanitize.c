@@ -43,12 +43,12 @@ static int wrong(int32_t n_clients, int32_t virtual_nodes, int32_t n_queues, int
     uint64_t *scratch = malloc((size_t)rmq_ring_scratch_size(n_points) * sizeof *scratch);
     rmq_ring_t ring;
     int failures = 0;
-    rmq_rings()->start(&ring, virtual_nodes, scratch);
-    int taken = rmq_rings()->take(&ring, points, n_clients, (int64_t)n_queues * n_units, n_units);
+    rmq_rings(0)->start(&ring, virtual_nodes, scratch);
+    int taken = rmq_rings(0)->take(&ring, points, n_clients, (int64_t)n_queues * n_units, n_units);
     for (int unit = 0; unit < n_units; unit++) {
         uint32_t *hashes = values(n_queues, kind);
         int32_t *owners = malloc((size_t)n_queues * sizeof *owners);
-        taken = taken && rmq_rings()->locate(&ring, hashes, n_queues, owners);
+        taken = taken && rmq_rings(0)->locate(&ring, hashes, n_queues, owners);
         failures += !taken && !kind; /* what crowds is left to others, and random values do not */
         for (int32_t i = 0; i < n_queues && taken; i++)
             failures += owners[i] != owner(points, n_points, virtual_nodes, hashes[i]);

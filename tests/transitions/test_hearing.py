@@ -14,6 +14,7 @@ HEARINGS = {way: hearing_of(way) for way in WAYS} | {
     "routes": ROUTES,
     "4.9": hearing_of("notice", PROFILES["4.9"]),
     "brokers": hearing_of("notice", n_brokers=3),
+    "fixed and drawn": Hearing((20.0,), at_once=0.25, fixed=3.0, join_delay=5.0),
 }
 
 
@@ -63,7 +64,7 @@ def handovers(n, old, new, joins=()):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["notice", "timer", "scan", "routes", "brokers"])
+@pytest.mark.parametrize("name", ["notice", "timer", "scan", "routes", "brokers", "fixed and drawn"])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_percentile_is_never_too_low_nor_the_sum_wrong(name, seed):
     rng, hearing = np.random.default_rng(seed), HEARINGS[name]
@@ -93,7 +94,7 @@ def test_what_waits_for_nobody_takes_no_time():
     assert joined.expected[0] == pytest.approx(1 / 20)
     assert joined.queue_seconds[0] == pytest.approx(1 / 40)
     new = open_queues(handovers(2, [-1, 0], [1, 0], joins=[1]).unowned(), [hearing_of("timer")], np.array([0]))
-    assert (new.expected[0], new.seconds_worst[0], new.queue_seconds[0]) == (1, 1, 1)
+    assert (new.expected[0], new.seconds_worst[0], new.seconds_p99[0], new.queue_seconds[0]) == (1, 1, 1, 1)
     unknown = open_queues(handovers(2, [0, 1], [1, 0]).unowned(), [None], np.array([0]))
     assert np.isnan(unknown.seconds_worst[0]) and unknown.expected[0] == 1
     lost = open_queues(handovers(2, [0, 1], [-1, 1]).unowned(), [hearing_of("timer")], np.array([0]))

@@ -65,3 +65,12 @@ def test_one_client_that_takes_over_from_many_bounds_the_percentile_by_itself():
     """It waits longer than x with 0.05 (1 - x), so 0.8 s are enough, however many queues wait for it."""
     taken_over = opened(range(1, 21), [0] * 20, 21, hearing=hearing_of("notice"))
     assert taken_over.seconds_p99[0] == pytest.approx(0.8, abs=0.0011)
+
+
+@pytest.mark.parametrize("client", [0, 1])
+def test_a_client_that_need_not_be_informed_and_reads_a_queue_throughout_opens_nothing(client):
+    stays, no = np.array([client]), np.zeros(1, bool)
+    of = Handovers(np.array([0, 2]), np.arange(2), np.array([0]), stays, stays, no, no, ~no, no, np.zeros(2, bool))
+    for one in (of.unowned(), of.double_owned()):
+        found = open_queues(one, [hearing_of("timer")], np.array([0]))
+        assert (found.most[0], found.expected[0], found.after[0], found.seconds_worst[0]) == (0, 0, 0, 0)

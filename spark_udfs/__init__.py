@@ -13,8 +13,7 @@
 ``datasource``
     ``spark.read.format("rmqalloc")``: a snapshot or a running cluster as tables.
 ``plan_table``, ``UnitSource``
-    A plan of any source, written once: to a directory of Parquet, or into a table. ``python -m spark_udfs.job`` is the same as a
-    program.
+    A plan of any source, written once: to a directory of Parquet, or into a table. ``python -m spark_udfs.job`` does the same.
 ``session``, ``requirements``
     A Spark session with suitable settings; what Spark needs on a machine.
 ``map_in_arrow``

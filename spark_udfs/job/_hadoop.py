@@ -66,7 +66,7 @@ class HadoopFolder:
         """Create a file unless it is there; whether that is atomic depends on the file system."""
         path, system = _at(self._spark, f"{self._uri}/{name}")
         try:
-            # S3A writes with If-None-Match if the store supports it; other file systems create atomically and ignore the option.
+            # S3A writes with If-None-Match if the store supports it; others create atomically and ignore the option.
             builder = system.createFile(path).recursive().overwrite(False)
             _put(builder.opt("fs.option.create.conditional.overwrite", "true"), text)
         except Py4JJavaError as error:

@@ -1,7 +1,7 @@
 """A plan in a Delta or Iceberg table: one commit adds or replaces all its rows.
 
-A plan is in the table whole or not at all, and once. Why two writers end with the rows once: each notes the version of the table,
-then looks for the plan, then overwrites the rows of that plan id, of which there are none unless the plan is replaced:
+A plan is in the table whole or not at all, and once. Why two writers end with the rows once: each notes the version of the
+table, then looks for the plan, then overwrites the rows of that plan id, of which there are none unless the plan is replaced:
 
 * Iceberg checks at the commit that no file with rows of this plan id came since the version noted (``isolation-level``
   serializable), so the second commit fails, and its writer looks again and finds the plan.

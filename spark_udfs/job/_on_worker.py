@@ -16,7 +16,16 @@ from spark_udfs.map_in_arrow import Batches
 
 _ERRORS: dict[str, type[Exception]] = {
     one.__name__: one
-    for one in (PlanExistsError, ClaimedError, FileExistsError, FileNotFoundError, OSError, ArgumentError, ArgumentTypeError, Error)
+    for one in (
+        PlanExistsError,
+        ClaimedError,
+        FileExistsError,
+        FileNotFoundError,
+        OSError,
+        ArgumentError,
+        ArgumentTypeError,
+        Error,
+    )
 }
 """Errors as which those of workers are raised again, each as its nearest class; any other is a defect and fails its task."""
 

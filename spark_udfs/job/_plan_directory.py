@@ -8,10 +8,10 @@
     OUT/_SUCCESS                it is complete: every part is in its place, and the source has not changed meanwhile
     OUT/_summary.json, .txt     totals and the worst units, after it; made again where they are missing
 
-Goals, in this order: what has ``_SUCCESS`` is one whole plan; nothing that is not ours is removed; a run that was killed stands in
-nobody's way. A plan that is replaced loses ``_SUCCESS`` first, so from then until the new one there is no plan. Whoever writes
-holds the claim, which is created exclusively; the claim of a process that is dead, on this machine, is taken over, and the parts
-that it left without ``_SUCCESS`` are removed.
+Goals, in this order: what has ``_SUCCESS`` is one whole plan; nothing that is not ours is removed; a run that was killed
+stands in nobody's way. A plan that is replaced loses ``_SUCCESS`` first, so from then until the new one there is no plan.
+Whoever writes holds the claim, which is created exclusively. The claim of a process of this machine that is dead is taken over,
+and the parts that it left without ``_SUCCESS`` are removed.
 """
 
 import json
@@ -35,7 +35,18 @@ CLAIM = "_rmqalloc_claim.json"
 SUMMARY = "_summary.json"
 SUMMARY_TEXT = "_summary.txt"
 
-_OURS = (MARKER, f".{MARKER}.*", SUCCESS, CLAIM, f".{CLAIM}.*", "_summary.*", "._summary.*", "part-*", ".*.crc", "_temporary")
+_OURS = (
+    MARKER,
+    f".{MARKER}.*",
+    SUCCESS,
+    CLAIM,
+    f".{CLAIM}.*",
+    "_summary.*",
+    "._summary.*",
+    "part-*",
+    ".*.crc",
+    "_temporary",
+)
 _TRIES = 5
 
 
@@ -149,12 +160,14 @@ class State(NamedTuple):
 
     def check(self, shown: str, plan_id: str, overwrite: bool) -> None:
         """Refuse a directory in which something would be lost."""
-        begun = (CLAIM, f".{CLAIM}.", f".{MARKER}.")  # all that a run leaves that is killed before it has made this a plan
+        begun = (
+            CLAIM,
+            f".{CLAIM}.",
+            f".{MARKER}.",
+        )  # all that a run leaves that is killed before it has made this a plan
         there = [name for name in self.names if not name.startswith(begun)]
         if there and self.plan_id is None:
-            raise PlanExistsError(
-                f"{shown} holds no plan, but files such as {there[0]}; give a new or empty directory"
-            )
+            raise PlanExistsError(f"{shown} holds no plan, but files such as {there[0]}; give a new or empty directory")
         if foreign := [name for name in there if not any(fnmatch(name, ours) for ours in _OURS)]:
             raise PlanExistsError(f"{shown} is a plan, but {foreign[0]} in it is not of rmqalloc; move that away")
         if self.is_complete and self.plan_id != plan_id and not overwrite:
@@ -189,7 +202,7 @@ def _is_there(folder: Folder, shown: str, plan_id: str, overwrite: bool) -> bool
 
 
 def clear(folder: Folder, plan_id: str) -> None:
-    """Remove an earlier plan, or what a killed run has left of one, under the claim; the directory is then ready for this plan."""
+    """Remove an earlier plan, or what a killed run has left of one, under the claim."""
     folder.remove([SUCCESS])
     folder.write(MARKER, json.dumps({"tool": "rmqalloc", "kind": "plan", "plan": plan_id}) + "\n")
     folder.remove([name for name in folder.names() if name not in (MARKER, CLAIM)])

@@ -76,7 +76,9 @@ class PlanAndDigest:
         for planned in plan_stream(batches, self.spec):
             digested.add(planned)
             yield self._row(planned, None)
-        nothing = pa.RecordBatch.from_arrays([pa.nulls(1, one.type) for one in self.spec.schema], schema=self.spec.schema)
+        nothing = pa.RecordBatch.from_arrays(
+            [pa.nulls(1, one.type) for one in self.spec.schema], schema=self.spec.schema
+        )
         yield self._row(nothing, digested.text())
 
     def _row(self, planned: pa.RecordBatch, text: str | None) -> pa.RecordBatch:

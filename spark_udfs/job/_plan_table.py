@@ -21,7 +21,15 @@ from spark_udfs.job._into_table import CommittedTable, committed_table
 from spark_udfs.job._on_worker import WorkerFolder, worker_path
 from spark_udfs.job._plan_directory import SUCCESS, SUMMARY, SUMMARY_TEXT, DiskFolder, Folder, Writer, clear, writing
 from spark_udfs.job._plan_id import plan_id_of
-from spark_udfs.job._plan_kernels import DIGEST, MAX_KEPT, Digest, DigestRows, DigestUnits, PlanAndDigest, digest_columns
+from spark_udfs.job._plan_kernels import (
+    DIGEST,
+    MAX_KEPT,
+    Digest,
+    DigestRows,
+    DigestUnits,
+    PlanAndDigest,
+    digest_columns,
+)
 from spark_udfs.job._progress import Watch
 from spark_udfs.job._sources import UnitSource, literally
 from spark_udfs.job._spark_errors import JobError, spark_errors
@@ -89,16 +97,17 @@ def plan_table(
     spark : SparkSession
         The session, classic or of Spark Connect.
     source : str, UnitSource or DataFrame
-        What to plan: a path of Parquet as docs/reading.md says, a `UnitSource` for other formats and tables, or a DataFrame with
-        the columns that `rmqalloc.evaluation.plan_batch` reads. A DataFrame, and what has neither files nor versions, is read
-        three times: to know it, to plan it, and to see that it has not changed.
+        What to plan: a path of Parquet as docs/reading.md says, a `UnitSource` for other formats and tables, or a DataFrame
+        with the columns that `rmqalloc.evaluation.plan_batch` reads. A DataFrame, and what has neither files nor versions, is
+        read three times: to know it, to plan it, and to see that it has not changed.
     spec : PlanSpec
         What to plan.
     out : str
-        Directory for the plan, Parquet of ``plan_id`` and the columns of ``spec.schema``. It is complete when it has ``_SUCCESS``.
+        Directory for the plan, Parquet of ``plan_id`` and the columns of ``spec.schema``. It is complete when it has
+        ``_SUCCESS``.
     into : str
-        Delta or Iceberg table that takes the plan in one commit; it is made unless it is there. With ``out`` it takes the rows of
-        that directory.
+        Delta or Iceberg table that takes the plan in one commit; it is made unless it is there. With ``out`` it takes the rows
+        of that directory.
     bad : str
         Directory for the bad rows of the plan, as ``out``.
     overwrite : bool
@@ -195,9 +204,13 @@ class _Job(NamedTuple):
         if self.max_bad_fraction < 1:
             kernel = DigestUnits(self.spec, 0)
             found = self.units.through(kernel).collect()
-            _check_bad(self.digest([row[DIGEST] for row in found], 0).totals, self.max_bad_fraction, "nothing is written")
+            _check_bad(
+                self.digest([row[DIGEST] for row in found], 0).totals, self.max_bad_fraction, "nothing is written"
+            )
             if self.units.is_changed():
-                raise JobError(f"{_shown_source(self.source)} changed while it was checked; nothing is written, run it again")
+                raise JobError(
+                    f"{_shown_source(self.source)} changed while it was checked; nothing is written, run it again"
+                )
 
 
 class _Rows(NamedTuple):
@@ -239,7 +252,9 @@ def _in_directory(job: _Job, out: str) -> _Done:
             rows.frame.write.mode("append").options(**_WRITTEN).parquet(uri)
             texts = rows.texts()
             if job.units.is_changed():
-                raise JobError(f"{_shown_source(job.source)} changed while it was read; run the job again, on a snapshot if any")
+                raise JobError(
+                    f"{_shown_source(job.source)} changed while it was read; run the job again, on a snapshot if any"
+                )
             folder.write(SUCCESS, "")
     return _Done(is_mine, _summary(job, folder, uri, texts), shown, lambda: _read(job, uri))
 
@@ -284,8 +299,8 @@ def _in_table(job: _Job, into: str, written: _Done | None) -> _Done:
         won = table.put(job.plan_id, rows, job.overwrite)
         if won and written is None and job.units.is_changed():
             raise JobError(
-                f"{_shown_source(job.source)} changed while it was read, so {table.shown(job.plan_id)} may be of no state of it: "
-                "delete these rows and run the job again, on a snapshot if any"
+                f"{_shown_source(job.source)} changed while it was read, so {table.shown(job.plan_id)} may be of no state of "
+                "it: delete these rows and run the job again, on a snapshot if any"
             )
     if written is not None:
         return written._replace(won=won, shown=table.shown(job.plan_id))
@@ -326,7 +341,8 @@ def _check_bad(totals: ByScenario, most: float, where: str) -> None:
         n_bad = sum(one.bad_units for one in totals.values())
         table = plan_summary.totals_table({name: one._asdict() for name, one in totals.items()})
         raise TooManyBadRowsError(
-            f"{n_bad:,} rows of the plan ({100 * fraction:.3g} %) are bad, more than the {100 * most:.3g} % allowed; {where}\n{table}"
+            f"{n_bad:,} rows of the plan ({100 * fraction:.3g} %) are bad, more than the {100 * most:.3g} % allowed; "
+            f"{where}\n{table}"
         )
 
 
@@ -336,7 +352,9 @@ def _check_apart(job: _Job, target: str, others: list[str]) -> None:
     source = job.source if isinstance(job.source, str) else "" if isinstance(job.source, DataFrame) else job.source.path
     for what, path in [("input", source), *(("other output", one) for one in others)]:
         if path and f"{at}/".startswith(f"{_place(job.spark, path)}/"):
-            raise ArgumentError(f"the output directory {without_secrets(target)} lies in the {what} {path}; give one apart from it")
+            raise ArgumentError(
+                f"the output directory {without_secrets(target)} lies in the {what} {path}; give one apart from it"
+            )
     if any(_place(job.spark, unquote(file)).startswith(f"{at}/") for file in job.units.files()):
         raise ArgumentError(f"the output directory {without_secrets(target)} holds the input; give one apart from it")
 
@@ -348,7 +366,7 @@ def _place(spark: SparkSession, path: str) -> str:
 
 
 def _folder_of(spark: SparkSession, target: str) -> tuple[Folder | None, str]:
-    """Return a directory as the driver sees it, and its URI for Spark; None where only Spark sees it, as through Spark Connect."""
+    """Return a directory as the driver sees it, and its URI for Spark; None where only Spark sees it."""
     path = worker_path(target, spark)
     if path is not None:
         disk = DiskFolder(path)

@@ -17,7 +17,7 @@ from spark_udfs.job._sources import UnitSource, content, files_of, identity, par
 from spark_udfs.map_in_arrow import ddl, refuse_schema
 
 _TASKS_PER_PROCESSOR = 8
-"""Tasks that read files, per processor, at least: each costs some 35 ms, but with too few the last ones keep processors idle."""
+"""Fewest tasks that read files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
 
 Source = UnitSource | DataFrame | str
 
@@ -25,7 +25,9 @@ Source = UnitSource | DataFrame | str
 class Units(Protocol):
     """Units of one state of a source."""
 
-    identity: Any  # plain data that no other state has
+    @property
+    def identity(self) -> Any:
+        """Return plain data that no other state has."""
 
     def files(self) -> list[str]:
         """Return the paths or URIs of the files that are read, as far as there are such."""
@@ -105,7 +107,11 @@ class _FrameUnits:
 
     def __init__(self, frame: DataFrame, listed: Callable[[], Any] = lambda: None) -> None:
         self._frame, self._listed = frame, listed
-        self.identity = self._now()
+        self._first = self._now()
+
+    @property
+    def identity(self) -> Any:
+        return self._first
 
     def _now(self) -> Any:
         if found := self._listed():
@@ -121,7 +127,7 @@ class _FrameUnits:
         return _through(self._frame, kernel)
 
     def is_changed(self) -> bool:
-        return bool(self._now() != self.identity)
+        return bool(self._now() != self._first)
 
 
 def _through(units: DataFrame, kernel: Any) -> DataFrame:

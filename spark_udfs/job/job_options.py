@@ -45,7 +45,9 @@ JOB_OPTIONS = (
     JobOption("--file-job", "Whether workers read Parquet themselves; they do where each sees the files.", "switch"),
     JobOption("--max-bad-fraction", "Fail, and write nothing, if more of the plan's rows are bad.", "share", 1.0, "F"),
     JobOption("--worst", "Groups of each scenario in the summary.", "count", WORST, "N"),
-    JobOption("--overwrite", "Replace the plan that is there; until the new one is complete there is none.", "flag", False),
+    JobOption(
+        "--overwrite", "Replace the plan that is there; until the new one is complete there is none.", "flag", False
+    ),
 )
 """In the order in which they are listed; the first two exclude each other."""
 

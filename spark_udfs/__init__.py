@@ -12,15 +12,12 @@
     Plans that stay live: events as a stream in, changed owners and findings out.
 ``datasource``
     ``spark.read.format("rmqalloc")``: a snapshot or a running cluster as tables.
-``job``
-    ``python -m spark_udfs.job``: any source in, a plan as Parquet out; it can be killed and resumed at any point.
-``read_plan``, ``files_of_plan``
-    A complete plan for readers, with Spark and without.
+``plan_table``, ``UnitSource``
+    A plan of any source, written once: to a directory of Parquet, or into a table. ``python -m spark_udfs.job`` does the same.
 ``session``, ``requirements``
     A Spark session with suitable settings; what Spark needs on a machine.
-``map_in_arrow``, ``arrow_owners``, ``arrow_figures``
-    What runs in Python workers, on Arrow data. These modules, ``requirements``, and in ``job`` ``by_file``, ``output_layout``,
-    ``published`` and ``plan_reader`` import no pyspark.
+``map_in_arrow``
+    What runs in Python workers, on Arrow data. It imports no pyspark, nor does ``requirements``.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -30,12 +27,11 @@ from rmqalloc.lazy import imported_on_use
 
 if TYPE_CHECKING:
     from spark_udfs._sql import register_all
-    from spark_udfs.job.output import read_plan
-    from spark_udfs.job.plan_reader import files_of_plan
+    from spark_udfs.job import PlanResult, UnitSource, plan_table
 
-__all__ = ["files_of_plan", "read_plan", "register_all"]
+__all__ = ["PlanResult", "UnitSource", "plan_table", "register_all"]
 
-_NAMES = {"_sql": ("register_all",), "job.output": ("read_plan",), "job.plan_reader": ("files_of_plan",)}
+_NAMES = {"_sql": ("register_all",), "job": ("PlanResult", "UnitSource", "plan_table")}
 _look_up = imported_on_use(__name__, _NAMES)
 
 

@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 from rmqalloc.evaluation.expand import LOAD_SCHEMA, OWNED_SCHEMA, expand_stream, load_stream
-from rmqalloc.evaluation.quarantine import plan_and_quarantine
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -93,14 +92,3 @@ class ClientLoads(PlanBatches):
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Count in the batches one after the other."""
         return load_stream(batches, self.spec)
-
-
-class QuarantineBatches(PlanBatches):
-    """The bad rows of `rmqalloc.evaluation.quarantine.plan_and_quarantine` as ``mapInArrow`` takes it.
-
-    Their columns are those of the table and `rmqalloc.evaluation.quarantine.REASON`, so ``schema`` says nothing of them.
-    """
-
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Plan the batches one after the other, and keep what is bad."""
-        return (bad for _, bad in plan_and_quarantine(batches, self.spec))

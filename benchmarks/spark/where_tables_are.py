@@ -39,8 +39,9 @@ Store = tuple[pafs.FileSystem, str]
 
 def job(given: dict[str, Any], number: int, where: str) -> None:
     """One run of the file job."""
-    from rmqalloc.evaluation.batch_planning import PlanSpec
     from spark_udfs.job._planning_job import run_job
+
+    from rmqalloc.evaluation.batch_planning import PlanSpec
     from spark_udfs.job._sources import UnitSource
 
     sources = {

@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import random_units as units
 from pyarrow.fs import LocalFileSystem
+from spark_udfs.job.plan_reader import ArrowFiles, files_of_plan
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
@@ -19,7 +20,6 @@ from spark_udfs.job import (
 from spark_udfs.job import (
     _published as manifests,
 )
-from spark_udfs.job.plan_reader import ArrowFiles, files_of_plan
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

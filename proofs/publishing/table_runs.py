@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 import random_units as units
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from spark_udfs.job._planning_job import run_job
+from spark_udfs.job.output import SharedDirectory
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 from spark_udfs.job import _into_table as into_table
-from spark_udfs.job._planning_job import run_job
 from spark_udfs.job._sources import UnitSource
-from spark_udfs.job.output import SharedDirectory
 
 N_FILES, ROWS = 2, 40
 SPEC = PlanSpec("AVG")

@@ -107,8 +107,9 @@ def job_on_iceberg(asked):
 
 def _job(asked, name, path="", table="", **how):
     """Rows of a job's plan, as readers without Spark find them."""
-    from spark_udfs import files_of_plan
     from spark_udfs.job._planning_job import run_job
+
+    from spark_udfs import files_of_plan
     from spark_udfs.job._sources import UnitSource
 
     spec = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, output="owners")
@@ -162,6 +163,7 @@ def job_into_iceberg(asked):
 
 def _into(asked, table):
     from spark_udfs.job._planning_job import run_job
+
     from spark_udfs.job._sources import UnitSource
 
     spec = PlanSpec("AVG", output="owners")

@@ -16,7 +16,7 @@ from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import ChangingLine, say
 from rmqalloc.errors import ArgumentError
 from rmqalloc.text import named, printable, without_secrets
-from spark_udfs.job.job_options import JOB_OPTIONS
+from spark_udfs.job.job_options import JOB_ARGUMENTS, JOB_OPTIONS
 
 if TYPE_CHECKING:
     from rmqalloc.evaluation.batch_planning import PlanSpec
@@ -57,7 +57,7 @@ def _spark_options(command: Command) -> Command:
     "--out",
     "target",
     type=click.Path(),
-    help="Directory for the result, also s3://bucket/plans; it may be left out with --into.",
+    help="Directory for the result, with --spark also in a store; it may be left out with --into.",
 )
 @partial(strategy_options, rooms=True)
 @click.option(
@@ -89,7 +89,7 @@ def bulk(
     """Assign the queues of many consumer groups, now and in scenarios, from Parquet to Parquet.
 
     Queues and clients are sorted as RocketMQ sorts them. A row that cannot be planned says why in its column `err_msg`.
-    With --spark the plan is `OUT/plan=<id>`, with a summary and the bad rows; killed and run again, the job goes on.
+    With --spark, OUT is a plan when it has `_SUCCESS`; a complete plan of the same input is left alone.
     """
     given = {name: value for name, value in on_spark.items() if value not in (None, ())}
     if spark and threads is not None:
@@ -127,12 +127,7 @@ def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: d
         read = source_of(source, given.get("table", ""), given.get("format", "parquet"), given.get("option", ()))
     except ArgumentError as error:
         raise click.UsageError(str(error)) from error
-    called = {"file_job": "by_files", "worst": "n_worst"}
-    how = {
-        called.get(name, name): given[name]
-        for name in ("file_job", "worst", "max_bad_fraction", "force", "into")
-        if name in given
-    }
+    how = {argument: given[name] for name, argument in JOB_ARGUMENTS.items() if name in given}
     return run_and_report(read, target, spec(), given.get("remote") or given.get("master", "local[*]"), **how)
 
 
@@ -146,12 +141,11 @@ class ProgressLine(ChangingLine):
 
 def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -> None:
     from rmqalloc.evaluation.parquet_plan import plan_files, strategies_of
-    from spark_udfs.job.on_threads import plan_to_store
 
-    # A directory on a disk is replaced in one step; in a store, which has no such step, a manifest says what is complete.
-    plan = plan_to_store if "://" in target else plan_files
+    if "://" in target:
+        raise click.UsageError("--out is a directory on a disk; --spark writes to a store")
     started = time.perf_counter()
-    totals = plan(source, target, spec, threads, ProgressLine())
+    totals = plan_files(source, target, spec, threads, ProgressLine())
     shown = printable(without_secrets(target))
     say(_summary(totals, time.perf_counter() - started))
     say(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {shown}")

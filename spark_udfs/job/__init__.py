@@ -1,21 +1,29 @@
-"""The planning job: ``python -m spark_udfs.job`` plans the groups of files or tables and publishes the plan.
+"""The planning job: a table in, workers plan its units, Spark writes the plan; also ``python -m spark_udfs.job``.
 
-``command``
+``plan_table``
+    The job itself.
+``command``, ``job_options``
     The command line.
-``planning_job``
-    The job itself: cut the source into buckets, plan those that are missing, publish.
-``sources``, ``versions``
-    Data sources, cut into buckets and pinned; versions of Delta and Iceberg tables.
-``by_file``, ``by_frame``
-    One bucket planned by a worker that reads Parquet itself; one planned as a DataFrame.
-``published``
-    When a plan is complete: records of buckets, and the manifest. The rules of publishing stand here.
-``output``, ``output_layout``, ``hadoop``
-    The output directory as the job sees it; on a disk; through Spark's Hadoop client.
+``units``, ``sources``, ``versions``
+    What is read, and what pins it; versions of Delta and Iceberg tables.
+``plan_kernels``
+    What workers run.
+``plan_directory``, ``hadoop``, ``on_worker``
+    When a directory holds a complete plan, and who writes it; the same in a store, and where workers alone see it.
 ``into_table``, ``tables``
     A plan in a Delta or Iceberg table, in one commit; which tables take plans.
-``plan_reader``
-    Complete plans for readers without Spark.
-``on_worker``, ``progress``, ``plan_summary``
-    Functions called on a worker; progress and memory; totals and worst groups.
+``plan_id``, ``plan_summary``, ``progress``, ``spark_errors``
+    The id of a plan; totals and worst groups; progress and memory; errors in one line.
 """
+
+from typing import TYPE_CHECKING
+
+from rmqalloc.lazy import imported_on_use
+
+if TYPE_CHECKING:
+    from spark_udfs.job._plan_table import PlanResult, plan_table
+    from spark_udfs.job._sources import UnitSource
+
+__all__ = ["PlanResult", "UnitSource", "plan_table"]
+
+__getattr__ = imported_on_use(__name__, {"_plan_table": ("PlanResult", "plan_table"), "_sources": ("UnitSource",)})

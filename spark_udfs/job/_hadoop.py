@@ -1,8 +1,9 @@
-"""The Hadoop client of Spark's driver, which can create a file exclusively and knows etags.
+"""The Hadoop client of Spark's driver, for what Spark's readers and writers do not do: claims, etags, a look at a directory.
 
-Spark Connect has no access to it, and nothing here is required: it adds a second safeguard.
+Spark Connect has no access to it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -24,28 +25,71 @@ def bridge(spark: SparkSession) -> Any:
     return getattr(spark, "_jvm", None)
 
 
-def create(spark: SparkSession, uri: str, text: str) -> bool:
-    """Create a file; False if it exists. Whether that is atomic depends on the file system."""
-    path, system = _at(spark, uri)
-    try:
-        # S3A writes with If-None-Match if the store supports it; other file systems create atomically and ignore the option.
-        builder = (
-            system.createFile(path).recursive().overwrite(False).opt("fs.option.create.conditional.overwrite", "true")
-        )
-        stream = builder.build()
-        stream.write(bytearray(text.encode()))
-        stream.close()
-    except Py4JJavaError as error:
-        if str(error.java_exception.getClass().getSimpleName()) in _TAKEN:
-            return False
-        raise
-    return True
+def driver_pid(spark: SparkSession) -> int:
+    """Return the process id of the driver's Java."""
+    name = bridge(spark).java.lang.management.ManagementFactory.getRuntimeMXBean().getName()
+    return int(str(name).partition("@")[0])
 
 
-def remove(spark: SparkSession, uri: str) -> None:
-    """Remove a folder and all in it, if it is there."""
-    path, system = _at(spark, uri)
-    system.delete(path, True)
+class HadoopFolder:
+    """A directory in a file system of Hadoop's, as `spark_udfs.job._plan_directory.Folder`."""
+
+    def __init__(self, spark: SparkSession, uri: str) -> None:
+        self._spark, self._uri = spark, uri.rstrip("/")
+
+    def names(self) -> list[str]:
+        """Return the names of all that is in it."""
+        path, system = _at(self._spark, self._uri)
+        try:
+            return sorted(str(status.getPath().getName()) for status in system.listStatus(path))
+        except Py4JJavaError as error:
+            if _kind(error) == "FileNotFoundException":
+                return []
+            raise
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a file, None if there is none."""
+        path, system = _at(self._spark, f"{self._uri}/{name}")
+        try:
+            stream = system.open(path)
+        except Py4JJavaError as error:
+            if _kind(error) == "FileNotFoundException":
+                return None
+            raise
+        try:
+            read: Any = bridge(self._spark).org.apache.commons.io.IOUtils.toByteArray(stream)
+            return bytes(read).decode("utf-8", "replace")
+        finally:
+            stream.close()
+
+    def create(self, name: str, text: str) -> bool:
+        """Create a file unless it is there; whether that is atomic depends on the file system."""
+        path, system = _at(self._spark, f"{self._uri}/{name}")
+        try:
+            # S3A writes with If-None-Match if the store supports it; others create atomically and ignore the option.
+            builder = system.createFile(path).recursive().overwrite(False)
+            _put(builder.opt("fs.option.create.conditional.overwrite", "true"), text)
+        except Py4JJavaError as error:
+            if _kind(error) in _TAKEN:
+                return False
+            raise
+        return True
+
+    def write(self, name: str, text: str) -> None:
+        """Create or replace a file."""
+        path, system = _at(self._spark, f"{self._uri}/{name}")
+        _put(system.createFile(path).recursive().overwrite(True), text)
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove files and directories, one after the other."""
+        for name in names:
+            path, system = _at(self._spark, f"{self._uri}/{name}")
+            system.delete(path, True)
+
+    def remove_text(self, name: str, text: str) -> None:
+        """Remove a file that has this text still; nothing is between the look and the removal but their time."""
+        if self.text(name) == text:
+            self.remove([name])
 
 
 def etags(spark: SparkSession, folders: list[str]) -> dict[str, str]:
@@ -57,6 +101,16 @@ def etags(spark: SparkSession, folders: list[str]) -> dict[str, str]:
             if any(str(one.getName()) == "getEtag" for one in status.getClass().getMethods()):
                 found[str(status.getPath().toString())] = str(status.getEtag())
     return found
+
+
+def _put(builder: Any, text: str) -> None:
+    stream = builder.build()
+    stream.write(bytearray(text.encode()))
+    stream.close()
+
+
+def _kind(error: Any) -> str:
+    return str(error.java_exception.getClass().getSimpleName())
 
 
 def _at(spark: SparkSession, uri: str) -> tuple[Any, Any]:

@@ -1,20 +1,31 @@
 """Functions called in a Python worker: a job may be started on another machine than its files are on."""
 
 import json
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
-from spark_udfs.job._published import PublishError
+from spark_udfs.job._plan_directory import ClaimedError, DiskFolder, PlanExistsError
 from spark_udfs.map_in_arrow import Batches
 
 _ERRORS: dict[str, type[Exception]] = {
     one.__name__: one
-    for one in (FileExistsError, FileNotFoundError, OSError, ArgumentError, ArgumentTypeError, PublishError, Error)
+    for one in (
+        PlanExistsError,
+        ClaimedError,
+        FileExistsError,
+        FileNotFoundError,
+        OSError,
+        ArgumentError,
+        ArgumentTypeError,
+        Error,
+    )
 }
 """Errors as which those of workers are raised again, each as its nearest class; any other is a defect and fails its task."""
 
@@ -49,3 +60,50 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
 def tasks_at_once(spark: SparkSession) -> int:
     """Count the tasks that Spark runs at a time: the partitions of a range, which Spark Connect can tell, too."""
     return spark.range(1 << 16).select(F.spark_partition_id()).distinct().count()
+
+
+def worker_path(path: str, spark: SparkSession) -> str | None:
+    """Return a path as all workers see it; None if only Spark can reach it.
+
+    Without a scheme it is a path if Spark runs on one machine; on a cluster it is in Spark's default file system, and
+    ``file:/...`` says that all machines share the path.
+    """
+    if path.startswith("file:"):
+        return os.path.abspath(unquote(urlsplit(path).path))
+    local = str(spark.conf.get("spark.master", "")).startswith("local")
+    return os.path.abspath(path) if "://" not in path and local else None
+
+
+class WorkerFolder:
+    """A directory that this process does not see and workers do, as `spark_udfs.job._plan_directory.Folder`."""
+
+    def __init__(self, spark: SparkSession, folder: DiskFolder) -> None:
+        self._spark, self._folder = spark, folder
+
+    def names(self) -> list[str]:
+        """Return the names of all that is in it."""
+        return list(self._call("names"))
+
+    def text(self, name: str) -> str | None:
+        """Return the text of a file, None if there is none."""
+        found: str | None = self._call("text", name)
+        return found
+
+    def create(self, name: str, text: str) -> bool:
+        """Create a file unless it is there."""
+        return bool(self._call("create", name, text))
+
+    def write(self, name: str, text: str) -> None:
+        """Create or replace a file."""
+        self._call("write", name, text)
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove files and directories, one after the other."""
+        self._call("remove", list(names))
+
+    def remove_text(self, name: str, text: str) -> None:
+        """Remove a file that has this text still."""
+        self._call("remove_text", name, text)
+
+    def _call(self, method: str, *arguments: Any) -> Any:
+        return on_worker(self._spark, getattr(self._folder, method), *arguments)

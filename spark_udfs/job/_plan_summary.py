@@ -1,21 +1,12 @@
 """The summary of a plan: totals, and the worst groups of every scenario first. Imports no pyspark."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
-from rmqalloc.evaluation.totals import ByScenario, Totals, added, aligned
-from rmqalloc.evaluation.worst import Worst, merged
+from rmqalloc.evaluation.totals import ByScenario, Totals, aligned
 from rmqalloc.text import printable
-from spark_udfs.job._published import WORST
-
-
-def totals_in(records: Iterable[Mapping[str, Any]], spec: PlanSpec) -> ByScenario:
-    """Return the totals of all buckets together, the scenarios in the order of the spec."""
-    totals: ByScenario = {}
-    for record in records:
-        totals = added(totals, {name: Totals(**one) for name, one in record["totals"].items()})
-    return {name: totals[name] for name in [*spec.names, ""] if name in totals}
+from spark_udfs.job._plan_kernels import Digest
 
 
 def bad_fraction(totals: ByScenario) -> float:
@@ -29,25 +20,17 @@ def bad_fraction(totals: ByScenario) -> float:
     return sum(one.bad_units for one in totals.values()) / max(sum(one.units for one in totals.values()), 1)
 
 
-def kept_worst(records: Sequence[Mapping[str, Any]], spec: PlanSpec, n: int) -> Worst | None:
-    """Return the worst units out of the records of all buckets; None if one does not hold as many."""
-    kept = [record.get(WORST, {"n": -1}) for record in records]
-    if any(one["n"] < n for one in kept):
-        return None
-    return merged((one["rows"] for one in kept), spec, n) if kept else {}
-
-
-def summary(plan_id: str, spec: PlanSpec, totals: ByScenario, ranked: Worst) -> dict[str, Any]:
+def summary(plan_id: str, spec: PlanSpec, digest: Digest) -> dict[str, Any]:
     """Return the summary as plain data; equal plans have equal summaries."""
     return {
         "plan": plan_id,
         "strategy": spec.strategy,
         "output": spec.output,
         "scenarios": spec.names,
-        "bad_fraction": bad_fraction(totals),
-        "totals": {name: one._asdict() for name, one in totals.items()},
+        "bad_fraction": bad_fraction(digest.totals),
+        "totals": {name: one._asdict() for name, one in digest.totals.items()},
         "worst_by": list(spec.best_by),
-        "worst": dict(ranked),
+        "worst": dict(digest.worst),
     }
 
 

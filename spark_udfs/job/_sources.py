@@ -1,8 +1,7 @@
 """The sources of a job's units: files in any format that Spark reads, or a table."""
 
-import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -11,18 +10,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
+from rmqalloc.evaluation.unit_files import UnitFiles, unit_files
 from spark_udfs.job import _hadoop as hadoop
-from spark_udfs.job import _versions as versions
+from spark_udfs.job._on_worker import worker_path
 from spark_udfs.map_in_arrow import quoted
 
 FILE_FORMATS = ("parquet", "orc", "json", "csv", "avro")
-"""Formats whose files can be read one by one; others (Delta, JDBC, ...) are cut by hash."""
-
-BUCKETS = 32
-"""Buckets of a source of files at most."""
-
-HASHED_BUCKETS = 8
-"""Buckets of any other source: each reads all of it, so there are few."""
+"""Formats whose files can be read one by one; others (Delta, JDBC, ...) have none."""
 
 _TEXT_FORMS = {
     "brokers": "array<struct<broker_name string, read_queue_nums int>>",
@@ -55,42 +49,6 @@ class UnitSource(NamedTuple):
         # Files of comma-separated values need names for their columns.
         return {"header": "true", **self.options} if self.format == "csv" else dict(self.options)
 
-    def read_files(self, spark: SparkSession, files: list[str], like: DataFrame) -> DataFrame:
-        """Read the units of some files, with the columns of all."""
-        reader = spark.read.format(self.format).options(**self._options()).schema(like.schema)
-        directory = not any(file.endswith("/" + os.path.basename(self.path.rstrip("/"))) for file in files)
-        if directory and not re.search(r"[*?{\[]", self.path):
-            reader = reader.option("basePath", self.path)
-        return reader.load([literally(file) for file in files])
-
-
-class Cut(NamedTuple):
-    """A source in buckets, pinned: every bucket reads the same state of it, or the job detects that it did not."""
-
-    # The state of the input, as plain data: the list of files, the version of a table, or the `content` of all rows
-    identity: Any
-    bucket: Callable[[int], DataFrame]  # the units of a bucket by its number
-    n_buckets: int  # how many there are
-    now: Callable[[], Any]  # returns the present identity
-    # The `content` of all rows, if nothing else pins them: the buckets must have read the same in sum
-    content: dict[str, str] | None = None
-
-
-def cut_source(source: UnitSource, spark: SparkSession) -> Cut:
-    """Cut a source into buckets: by files if it has any, else by hash of group and topic."""
-    units = source.read(spark)
-    listed = _listed(source, spark) if not source.table and source.format in FILE_FORMATS else []
-    if not listed:
-        return _pinned(source, spark) or _by_content(units)
-    n_buckets = min(len(listed), BUCKETS)
-    bounds = [len(listed) * i // n_buckets for i in range(n_buckets + 1)]
-
-    def bucket(number: int) -> DataFrame:
-        names = [name for name, *_ in listed[bounds[number] : bounds[number + 1]]]
-        return source.read_files(spark, names, units)
-
-    return Cut(listed, bucket, n_buckets, lambda: _listed(source, spark))
-
 
 def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
     """Return the files of a source with size, time of the last change, and etag if the file system has one."""
@@ -109,36 +67,15 @@ def literally(path: str) -> str:
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
-def _pinned(source: UnitSource, spark: SparkSession) -> Cut | None:
-    """Cut a version of a table into buckets by hash; None if it has no versions."""
-    pin = versions.pin(spark, source.table, source.path, source.format, source.options)
-    if pin is None:
-        return None
-
-    def now() -> Any:
-        assert pin is not None
-        return pin.now()
-
-    units = pin.read()
-    return Cut(pin.identity, _hashed(units), HASHED_BUCKETS, now)
+def files_of(source: UnitSource, spark: SparkSession) -> UnitFiles | None:
+    """Return the files where every worker sees the path as files."""
+    path = worker_path(source.path, spark) if source.path and source.format == "parquet" and not source.table else None
+    return unit_files(path) if path is not None and hadoop.bridge(spark) is not None else None
 
 
-def _by_content(units: DataFrame) -> Cut:
-    """Cut any other source, identified by its rows, into buckets by hash."""
-
-    def now() -> dict[str, str]:
-        row = units.select(*content(units)).first()
-        assert row is not None
-        return {name: str(value) for name, value in row.asDict().items()}
-
-    found = now()
-    # Every bucket records what it read, which proves more than reading everything again at the end.
-    return Cut(found, _hashed(units), HASHED_BUCKETS, lambda: found, found)
-
-
-def _hashed(units: DataFrame) -> Callable[[int], DataFrame]:
-    number = F.pmod(F.xxhash64("consumer_group", "topic"), F.lit(HASHED_BUCKETS))
-    return lambda i: units.where(number == i)
+def identity(source: UnitSource, spark: SparkSession) -> Any:
+    """Return plain data that pins a source of files; None for others."""
+    return _listed(source, spark) if not source.table and source.format in FILE_FORMATS else None
 
 
 def content(units: DataFrame) -> list[Column]:

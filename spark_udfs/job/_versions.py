@@ -1,6 +1,5 @@
 """Tables with versions: the present version, and how to read exactly that, whatever is committed in the meantime."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -22,9 +21,6 @@ class Pin(NamedTuple):
     now: Callable[
         [], Any
     ]  # the present identity of that version; it differs if the table was dropped and created again
-    files: Callable[
-        [], list[str] | str
-    ]  # URIs of its Parquet files; or why they do not hold the rows as they are: a text
 
 
 def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[str, str]) -> Pin | None:
@@ -45,12 +41,7 @@ def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[
             return spark.sql(f"SELECT * FROM {table} VERSION AS OF {version}")
         return reader.format(kind).option("versionAsOf", str(version)).load(path)
 
-    def files() -> list[str] | str:
-        return (
-            _delta_files(spark, table, path, read()) if kind == "delta" else _iceberg_files(spark, table, path, version)
-        )
-
-    return Pin(identity, read, lambda: find(spark, table, path, version)[1], files)
+    return Pin(identity, read, lambda: find(spark, table, path, version)[1])
 
 
 def newest(spark: SparkSession, kind: str, table: str) -> int:
@@ -78,36 +69,6 @@ def _delta(spark: SparkSession, table: str, path: str, version: int | None = Non
         return -1, None
     assert table_id is not None
     return row["version"], ["delta", table_id["id"], row["version"], row["at"]]
-
-
-def _delta_files(spark: SparkSession, table: str, path: str, version: DataFrame) -> list[str] | str:
-    """Return `Pin.files` of Delta; rows that are deleted in the files are found by counting."""
-    name = table or f"delta.{quoted(path)}"
-    detail = spark.sql(f"DESCRIBE DETAIL {name}").select("properties").first()
-    assert detail is not None
-    if (detail["properties"] or {}).get("delta.columnMapping.mode", "none") != "none":
-        return "its files have other names for the columns (delta.columnMapping.mode)"
-    return list(version.inputFiles())
-
-
-def _iceberg_files(spark: SparkSession, table: str, path: str, version: int) -> list[str] | str:
-    """Return `Pin.files` of Iceberg."""
-    if table:
-        files = spark.sql(f"SELECT * FROM {table}.files VERSION AS OF {version}")
-    else:
-        files = spark.read.format("iceberg").option("versionAsOf", str(version)).load(f"{path}#files")
-    rows = files.select("content", "file_format", "file_path").collect()
-    if any(row["content"] for row in rows):
-        return "it has files of deletes"
-    if other := {row["file_format"] for row in rows} - {"PARQUET"}:
-        return f"it has files of {other.pop()}"
-    at = f"{table}.metadata_log_entries" if table else f"{path}#metadata_log_entries"
-    newest = spark.read.format("iceberg").load(at).orderBy(F.desc("timestamp")).first()
-    assert newest is not None
-    [metadata] = spark.read.option("wholetext", True).text(newest["file"]).collect()
-    if len(json.loads(metadata["value"])["schemas"]) > 1:  # a column of that name may be another one in older files
-        return "its columns have changed"
-    return [row["file_path"] for row in rows]
 
 
 def _iceberg(spark: SparkSession, table: str, path: str, version: int | None = None) -> tuple[int, Any]:

@@ -1,6 +1,6 @@
 """The planning job as a program: ``python -m spark_udfs.job --input fleet --output plans --strategy AVG``.
 
-See `spark_udfs.job._published` for what it writes and what readers see. The totals go to standard output,
+See `spark_udfs.job._plan_directory` for what it writes and what readers see. The totals go to standard output,
 progress to standard error. Exit codes: 0 done, 1 failed or too many bad rows, 64 wrong usage, 130 interrupted.
 """
 
@@ -19,9 +19,11 @@ from rmqalloc.scenarios import read_scenarios
 from rmqalloc.strategies.by_name import from_flags, plain_parameters
 from rmqalloc.text import harmless
 from spark_udfs.job._plan_summary import totals_table
-from spark_udfs.job._planning_job import JobResult, run_job
+from spark_udfs.job._plan_table import PlanResult, plan_table
 from spark_udfs.job._sources import UnitSource
-from spark_udfs.job.job_options import JOB_OPTIONS, JobOption
+from spark_udfs.job._spark_errors import spark_errors
+from spark_udfs.job.job_options import JOB_ARGUMENTS, JOB_OPTIONS, JobOption
+from spark_udfs.session import running_session
 
 EXIT_FAILED = 1
 EXIT_USAGE = 64
@@ -90,8 +92,7 @@ def main(argv: list[str] | None = None) -> int:
     except PlainError as error:
         print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
         return EXIT_FAILED
-    how = {"max_bad_fraction": given.max_bad_fraction, "n_worst": given.worst, "by_files": given.file_job}
-    how |= {"force": given.force, "into": given.into}
+    how = {argument: getattr(given, name) for name, argument in JOB_ARGUMENTS.items()}
     return run_and_report(source, given.output, spec, given.remote or given.master, **how)
 
 
@@ -109,14 +110,14 @@ def source_of(path: str, table: str, form: str, options: Sequence[str]) -> UnitS
 
 
 def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str, **how: Any) -> int:
-    """Run a job (`run_job`), print the totals or the error, and return the exit code."""
+    """Run a job (`plan_table`) in a session, print the totals or the error, and return the exit code."""
     # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack trace.
     logging.basicConfig(level=logging.CRITICAL)
     try:
-        with plain_errors():
-            outcome = run_job(source, target, spec, master=master, **how)
+        with plain_errors(), spark_errors(), running_session(master) as spark:
+            outcome = plan_table(spark, source, spec, out=target, **how)
     except KeyboardInterrupt:
-        print("interrupted; the same command goes on from here", file=sys.stderr)
+        print("interrupted; nothing is complete, and the same command begins anew", file=sys.stderr)
         return EXIT_INTERRUPTED
     except PlainError as error:
         print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
@@ -146,15 +147,13 @@ def plain_errors() -> Iterator[None]:
         raise
 
 
-def _report(outcome: JobResult) -> str:
+def _report(outcome: PlanResult) -> str:
     """Return a report for people."""
     if outcome.was_complete:
-        return f"plan {outcome.plan_id} is complete already; --force plans it again"
+        return f"plan {outcome.plan_id} is complete already; --overwrite plans it again"
     totals = {name: Totals(**one) for name, one in outcome.summary["totals"].items()}
     notes = [("peak memory, driver JVM", outcome.jvm_peak), ("peak memory, Python workers", outcome.workers_peak)]
     lines = [(name, f"{peak / 2**20:,.0f} MiB") for name, peak in notes if peak]
-    if outcome.n_resumed:
-        lines.insert(0, ("buckets done before", f"{outcome.n_resumed:,} of {outcome.n_buckets:,}"))
     if len(totals) <= 1:
         return two_columns(iter([*next(iter(totals.values()), Totals()).rows(outcome.seconds), *lines]))
     lines.insert(0, ("seconds", f"{outcome.seconds:,.2f}"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["JOB_OPTIONS", "WORST", "JobOption"]
+__all__ = ["JOB_ARGUMENTS", "JOB_OPTIONS", "WORST", "JobOption"]
 
 WORST = 20
 """Groups of every scenario in a summary unless somebody says otherwise."""
@@ -37,13 +37,26 @@ JOB_OPTIONS = (
     JobOption("--option", "Option of Spark's reader; may be repeated.", "texts", (), "K=V"),
     JobOption(
         "--into",
-        "Delta or Iceberg table for the plan, added in one commit; the output directory, if given, keeps its files, too.",
+        "Delta or Iceberg table for the plan, added in one commit; with an output directory it takes the rows of that.",
         default="",
         metavar="NAME",
     ),
-    JobOption("--file-job", "Whether workers read and write Parquet themselves; they do where they can.", "switch"),
-    JobOption("--max-bad-fraction", "Fail if more of the plan's rows are bad.", "share", 1.0, "F"),
+    JobOption("--bad", "Directory for the plan's bad rows.", default="", metavar="DIR"),
+    JobOption("--file-job", "Whether workers read Parquet themselves; they do where each sees the files.", "switch"),
+    JobOption("--max-bad-fraction", "Fail, and write nothing, if more of the plan's rows are bad.", "share", 1.0, "F"),
     JobOption("--worst", "Groups of each scenario in the summary.", "count", WORST, "N"),
-    JobOption("--force", "Plan again what is done already.", "flag", False),
+    JobOption(
+        "--overwrite", "Replace the plan that is there; until the new one is complete there is none.", "flag", False
+    ),
 )
 """In the order in which they are listed; the first two exclude each other."""
+
+JOB_ARGUMENTS = {
+    "into": "into",
+    "bad": "bad",
+    "file_job": "in_workers",
+    "max_bad_fraction": "max_bad_fraction",
+    "worst": "n_worst",
+    "overwrite": "overwrite",
+}
+"""Arguments of `spark_udfs.plan_table` by the options that give them."""

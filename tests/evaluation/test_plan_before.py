@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 from plan_rows import assert_same, batch_of, good_row
+from rmqalloc.evaluation.quarantine import plan_and_quarantine
 
 from rmqalloc.cli import main
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
 from rmqalloc.evaluation.expand import client_load, expand_owners
 from rmqalloc.evaluation.parquet_plan import plan_files
-from rmqalloc.evaluation.quarantine import plan_and_quarantine
 from rmqalloc.plans import Gates, plan_snapshot
 from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.report.html import report

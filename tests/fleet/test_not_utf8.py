@@ -5,12 +5,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rmqalloc.evaluation.quarantine import plan_and_quarantine
 
 from rmqalloc import Fleet, FleetError
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
 from rmqalloc.evaluation.expand import expand_owners
 from rmqalloc.evaluation.parquet_plan import plan_files, strategies_of
-from rmqalloc.evaluation.quarantine import plan_and_quarantine
 from rmqalloc.fleet.arrow_columns import utf8
 from spark_udfs._arrow_owners import allocate_arrays as allocate
 from spark_udfs.map_in_arrow import PlanBatches, QuarantineBatches

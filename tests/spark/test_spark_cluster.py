@@ -14,7 +14,6 @@ from programs import environment as variables
 from spark_answers import assigned_in, in_order, owners_in, transformed, without_spark, write_units
 from spark_environment import packed_environment
 from spark_standalone import SPARK_HOME, connect_server, standalone
-
 from spark_udfs.job.plan_reader import files_of_plan
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.needs("venv-pack")]

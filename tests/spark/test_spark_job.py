@@ -166,8 +166,9 @@ def test_readers_see_plan_and_bucket_as_columns(spark, fleet, tmp_path):
 
 @on_spark
 def test_readers_get_a_plan_by_its_manifest(spark, fleet, tmp_path):
-    from spark_udfs import files_of_plan, read_plan
     from spark_udfs.job._published import PlanNotFoundError
+
+    from spark_udfs import files_of_plan, read_plan
 
     target = str(tmp_path / "plans")
     with pytest.raises(PlanNotFoundError, match="holds no complete plan; it holds none"):

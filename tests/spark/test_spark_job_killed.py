@@ -89,6 +89,7 @@ def workers_of(pid):
 
 def again(fleet, target, **how):
     from spark_udfs.job._planning_job import run_job
+
     from spark_udfs.job._sources import UnitSource
 
     return run_job(UnitSource(str(fleet / "fleet")), str(target), SLOW, **how)
@@ -145,6 +146,7 @@ def test_workers_are_killed(spark, fleet, tmp_path, master, code):
 @on_spark
 def test_a_unit_of_a_million_queues_among_small_ones(spark, tmp_path):
     from spark_udfs.job._planning_job import run_job
+
     from spark_udfs.job._sources import UnitSource
 
     giant = units.row(

@@ -8,16 +8,16 @@ import pytest
 import random_units as units
 from hypothesis import given
 from hypothesis import strategies as st
+from rmqalloc.evaluation.quarantine import plan_and_quarantine, quarantine_schema
+from spark_udfs.job._by_file import cut_files, listed_files, plan_file_bucket
+from spark_udfs.job._output_layout import DiskBuckets, begin_run, complete_records, publish_and_show
+from spark_udfs.job.plan_reader import files_of_plan
 
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, PlanSpec, plan_stream
-from rmqalloc.evaluation.quarantine import plan_and_quarantine, quarantine_schema
 from rmqalloc.evaluation.worst import merged, worst_columns, worst_of
 from rmqalloc.snapshot.directory import MARKER, own_directory, replaced_result
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
-from spark_udfs.job._by_file import cut_files, listed_files, plan_file_bucket
-from spark_udfs.job._output_layout import DiskBuckets, begin_run, complete_records, publish_and_show
 from spark_udfs.job._plan_summary import kept_worst
-from spark_udfs.job.plan_reader import files_of_plan
 
 TRIED = [{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}]
 

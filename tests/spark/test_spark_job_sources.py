@@ -8,11 +8,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import random_units as units
+from spark_udfs.job.plan_reader import files_of_plan
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs.job import _by_file as by_file
-from spark_udfs.job.plan_reader import files_of_plan
 
 pytestmark = pytest.mark.spark
 SPEC = PlanSpec("AVG", scenarios=[{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}])
@@ -35,6 +35,7 @@ def text_of(path):
 
 def job(target, path="", spec=SPEC, **more):
     from spark_udfs.job._planning_job import run_job
+
     from spark_udfs.job._sources import UnitSource
 
     how = {name: more.pop(name) for name in ("by_files", "force", "max_bad_fraction", "n_worst") if name in more}
@@ -111,8 +112,9 @@ def test_a_table_in_buckets_by_hash(spark, fleet, view):
 
 
 def test_a_table_that_changes_while_it_is_read_is_no_plan(fleet, view, monkeypatch):
-    from spark_udfs.job import _sources as sources
     from spark_udfs.job._planning_job import JobError
+
+    from spark_udfs.job import _sources as sources
 
     view("changing_fleet")
     real = sources.cut_source
@@ -133,9 +135,9 @@ def test_a_table_that_changes_while_it_is_read_is_no_plan(fleet, view, monkeypat
 def test_an_update_of_as_many_rows_while_a_table_is_read_is_no_plan(fleet, view, monkeypatch):
     """Counts alone let a plan of two versions pass: half of the buckets read the table after the update."""
     from pyspark.sql import functions as F
+    from spark_udfs.job._planning_job import JobError
 
     from spark_udfs.job import _sources as sources
-    from spark_udfs.job._planning_job import JobError
 
     view("updated_fleet")
     real = sources.cut_source
@@ -171,8 +173,9 @@ def test_what_rows_are_known_by_tells_nulls_and_order_within_them(spark):
 
 @pytest.mark.parametrize("by_files", [True, False])
 def test_files_that_change_until_the_very_end_are_no_plan(spark, fleet, monkeypatch, by_files):
-    from spark_udfs.job import output
     from spark_udfs.job._planning_job import JobError
+
+    from spark_udfs.job import output
 
     real = output.merged
 
@@ -227,8 +230,9 @@ def test_partitions_and_patterns_are_for_spark_to_read(spark, fleet):
 
 
 def test_where_nothing_can_be_renamed_a_record_says_what_is_done(spark, fleet, monkeypatch):
-    from spark_udfs.job import _planning_job as planning_job
     from spark_udfs.job.output import SparkOutput
+
+    from spark_udfs.job import _planning_job as planning_job
 
     target = (fleet / "store").as_uri()
     monkeypatch.setattr(planning_job, "output_of", lambda target, spark: SparkOutput(target, spark))

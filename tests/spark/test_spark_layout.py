@@ -10,6 +10,8 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 import random_units as units
+from spark_udfs.job._published import PlanNotFoundError
+from spark_udfs.job.plan_reader import TRIES, files_of_plan, manifest_of
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.parquet_plan import plan_files
@@ -22,8 +24,6 @@ from spark_udfs.job import (
 from spark_udfs.job import (
     _published as manifests,
 )
-from spark_udfs.job._published import PlanNotFoundError
-from spark_udfs.job.plan_reader import TRIES, files_of_plan, manifest_of
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

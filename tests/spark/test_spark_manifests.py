@@ -4,10 +4,10 @@ import time
 from types import SimpleNamespace
 
 import pytest
+from spark_udfs.job._published import PublishError
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from spark_udfs.job import _published as manifests
-from spark_udfs.job._published import PublishError
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

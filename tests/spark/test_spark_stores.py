@@ -8,6 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 import random_units as units
 from click.testing import CliRunner
+from spark_udfs.job._store_settings import s3_store
+from spark_udfs.job._stores import Store, StoreBuckets, StoreFiles, in_store
+from spark_udfs.job.on_threads import plan_to_store
+from spark_udfs.job.plan_reader import files_of_plan
 
 from rmqalloc.cli._app import app
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
@@ -16,10 +20,6 @@ from spark_udfs.job import _by_file as by_file
 from spark_udfs.job import _published as manifests
 from spark_udfs.job import _stores as stores
 from spark_udfs.job import on_threads
-from spark_udfs.job._store_settings import s3_store
-from spark_udfs.job._stores import Store, StoreBuckets, StoreFiles, in_store
-from spark_udfs.job.on_threads import plan_to_store
-from spark_udfs.job.plan_reader import files_of_plan
 
 SPEC = PlanSpec("AVG", output="owners")
 KEYS = {"access.key": "AKIA", "secret.key": "hush"}

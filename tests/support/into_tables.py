@@ -9,11 +9,11 @@ import random_units as units
 from job_runs import SPECS, job, write_units
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
+from spark_udfs.job._planning_job import TooManyBadRowsError, run_job
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs.job import _into_table as into_table
-from spark_udfs.job._planning_job import TooManyBadRowsError, run_job
 from spark_udfs.job._sources import UnitSource
 from spark_udfs.job._tables import TableError
 

@@ -20,6 +20,7 @@ SPECS = [
 
 def job(fleet, target, spec=SPECS[1], **how):
     from spark_udfs.job._planning_job import run_job
+
     from spark_udfs.job._sources import UnitSource
 
     return run_job(UnitSource(str(fleet)), str(target), spec, **how)

@@ -82,8 +82,9 @@ def assigned_in(answers):
 def written(source, target, master):
     """What jobs write, in the same form; they run in the session that is there."""
     from spark_udfs.job._planning_job import run_job
-    from spark_udfs.job._sources import UnitSource
     from spark_udfs.job.plan_reader import files_of_plan
+
+    from spark_udfs.job._sources import UnitSource
 
     answers = {}
     for name, params in ASSIGN.items():

@@ -15,12 +15,12 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import random_units as units
+from spark_udfs.job._planning_job import run_job
+from spark_udfs.job.plan_reader import files_of_plan
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
-from spark_udfs.job._planning_job import run_job
 from spark_udfs.job._sources import UnitSource
-from spark_udfs.job.plan_reader import files_of_plan
 
 SPEC = PlanSpec("AVG", output="owners")
 

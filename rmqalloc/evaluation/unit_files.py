@@ -1,0 +1,435 @@
+"""Files of units: which Parquet files a path names, what columns they have, and their rows. Imports no pyspark.
+
+`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module alone says which. The rules
+are Spark's defaults, or refuse what Spark would pass over in silence; `docs/reading.md` gives an example of each.
+
+1. A source is one Parquet file, or a directory of them.
+2. Names that begin with ``.``, or with ``_`` and have no ``=``, and names that end in ``._COPYING_`` are hidden.
+3. Every other file is read as Parquet, whatever its name; one that is no Parquet is refused.
+4. Files of no bytes are passed over.
+5. Directories ``name=value`` are columns; values stay text, ``%xx`` is decoded, ``__HIVE_DEFAULT_PARTITION__`` is null. All
+   files lie below the same names in the same order.
+6. Other directories are not read; beside partitions, or where there is no file, they are refused.
+7. A column that is read and comes from directories is not in the files too.
+8. The columns that are read are the same in all files, and of the same types but for Arrow's forms of text, lists and
+   dictionaries.
+9. A column, or what its lists or structs hold, of type null in some files is one of nulls, of the type of the others.
+10. Names of columns match whatever their case; two columns of a file that match one that is read are refused.
+11. Tables of Delta and Iceberg are refused: their files hold rows that the table has no more.
+12. Files are read in the order of their paths below the source, rows in the order of the file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from difflib import get_close_matches
+from typing import NamedTuple, Protocol
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+import pyarrow.parquet as pq
+
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.evaluation._plain_types import as_type, merged, plain
+from rmqalloc.text import without_secrets
+
+INPUT_COLUMNS = (
+    "consumer_group", "topic", "brokers", "queues", "client_ids", "broker_rooms", "client_rooms", "strategy", "virtual_nodes",
+    "strategy_params", "unit_err_msg",
+)  # fmt: skip
+"""Columns that are read where a table has them."""
+
+ROWS_PER_BATCH = 32_768
+"""Rows of a batch at most."""
+
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""Value of a directory's name that stands for null."""
+
+_NEEDED = ("consumer_group", "topic", "client_ids")
+_AT_ONCE = 16  # requests to a store, or footers, at once
+
+Partition = tuple[tuple[str, str | None], ...]
+
+
+class UnitFile(NamedTuple):
+    """A file as its directory lists it."""
+
+    path: str
+    n_bytes: int
+    changed: int  # time of the last change in nanoseconds
+    partition: Partition = ()  # names and values of the directories it lies in
+
+
+class Piece(NamedTuple):
+    """Row groups of a file, ``start`` to before ``stop``; all of them if ``stop`` is -1."""
+
+    file: UnitFile
+    start: int = 0
+    stop: int = -1
+
+
+class UnitFiles(NamedTuple):
+    """The files of a source, and the columns of their units as `read_piece` gives them."""
+
+    files: list[UnitFile]
+    schema: pa.Schema  # the columns that are read, in the order of `INPUT_COLUMNS`
+
+
+class Entry(NamedTuple):
+    """A file or a directory among those of its directory."""
+
+    name: str
+    is_directory: bool
+    n_bytes: int = 0
+    changed: int = 0
+
+
+class Tree(Protocol):
+    """A store of files."""
+
+    def look(self, path: str) -> Entry | None:
+        """Return what is at a path; None if nothing is."""
+
+    def entries(self, directory: str) -> Sequence[Entry]:
+        """Return what is in a directory."""
+
+    def schema(self, path: str) -> pa.Schema:
+        """Return the columns of a Parquet file."""
+
+
+class ArrowTree:
+    """A file system of pyarrow as a `Tree`."""
+
+    def __init__(self, system: pafs.FileSystem | None = None) -> None:
+        self.system = system or pafs.LocalFileSystem()
+
+    def look(self, path: str) -> Entry | None:
+        """Return what is at a path; None if nothing is."""
+        found = self.system.get_file_info(path)
+        return None if found.type == pafs.FileType.NotFound else _entry(found)
+
+    def entries(self, directory: str) -> list[Entry]:
+        """Return what is in a directory."""
+        return [_entry(one) for one in self.system.get_file_info(pafs.FileSelector(directory))]
+
+    def open(self, path: str) -> pq.ParquetFile:
+        """Open a Parquet file; what is far away is asked for in few large pieces."""
+        return pq.ParquetFile(
+            path, filesystem=self.system, pre_buffer=not isinstance(self.system, pafs.LocalFileSystem)
+        )
+
+    def schema(self, path: str) -> pa.Schema:
+        """Return the columns of a Parquet file."""
+        with self.open(path) as file:
+            return file.schema_arrow
+
+
+def _entry(found: pafs.FileInfo) -> Entry:
+    is_directory = found.type == pafs.FileType.Directory
+    return Entry(found.base_name, is_directory, found.size or 0, found.mtime_ns or 0)
+
+
+def unit_files(source: str | os.PathLike[str]) -> UnitFiles:
+    """Return the files of a path, or of a URI that pyarrow knows, and the columns of their units.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such path, or no file to read.
+    ValueError
+        If a file is no Parquet or lies where none may be, or ``source`` is a table of Delta or Iceberg.
+    TypeError
+        If a column is missing, or is not the same in all files.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rmqalloc.snapshot.synthetic import write_fleet
+    >>> with TemporaryDirectory() as folder:
+    ...     write_fleet(f"{folder}/region=eu", 100, n_files=2)
+    ...     files, schema = unit_files(folder)
+    >>> [(os.path.basename(file.path), file.partition) for file in files]
+    [('part-00000.parquet', (('region', 'eu'),)), ('part-00001.parquet', (('region', 'eu'),))]
+    >>> schema.names
+    ['consumer_group', 'topic', 'brokers', 'client_ids']
+    """
+    system, path = opened(source)
+    return files_of_tree(ArrowTree(system), path, without_secrets(os.fspath(source)))
+
+
+def files_of_tree(tree: Tree, root: str, shown: str) -> UnitFiles:
+    """Return the files at a path in a store, and the columns of their units; messages call the path ``shown``."""
+    with names_file(shown, "listed"):
+        found = tree.look(root)
+        files, unread = _walked(tree, root, shown) if found is not None and found.is_directory else ({}, [])
+    if found is None:
+        raise FileNotFoundError(f"{shown} does not exist; give a Parquet file or a directory of them")
+    if not found.is_directory and found.n_bytes and not _is_hidden(found.name):
+        files = {"": UnitFile(root, found.n_bytes, found.changed)}
+    if not files:
+        raise FileNotFoundError(f"{shown} {_no_file(found, shown, unread)}")
+    in_order = [files[name] for name in sorted(files)]
+    _refuse_mixed(in_order, [f"{root}/{name}" for name in unread])
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        columns = list(pool.map(lambda file: _columns_of(file, tree), in_order))
+    return UnitFiles(in_order, _common(in_order, columns))
+
+
+def _no_file(found: Entry, shown: str, unread: Sequence[str]) -> str:
+    """Return why nothing is read at a path."""
+    if not found.is_directory and found.n_bytes:
+        return "is hidden by its name, so it is not read; rename it"
+    advice = f"; directories in it are not read: give one, such as {shown}/{unread[0]}" if unread else ""
+    return f"holds no Parquet file{advice}"
+
+
+def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], list[str]]:
+    """Return the files in a directory and its partitions, and the directories that are not read, by names below the root."""
+    top = tree.entries(root)
+    for folder in {"_delta_log", "metadata"} & {one.name for one in top if one.is_directory}:
+        refuse_table(shown, (f"{folder}/{one.name}" for one in tree.entries(f"{root}/{folder}")))
+    files: dict[str, UnitFile] = {}
+    unread: list[str] = []
+    level: list[tuple[str, Partition, Sequence[Entry]]] = [("", (), top)]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while level:
+            below: list[tuple[str, Partition]] = []
+            for folder, partition, entries in level:
+                for one in entries:
+                    name, path = folder + one.name, f"{root}/{folder}{one.name}"
+                    if _is_hidden(one.name) or not (one.is_directory or one.n_bytes):
+                        continue
+                    if not one.is_directory:
+                        files[name] = UnitFile(path, one.n_bytes, one.changed, partition)
+                    elif "=" in one.name:
+                        below.append((f"{name}/", (*partition, _name_and_value(one.name, path))))
+                    else:
+                        unread.append(name)
+            listed = pool.map(tree.entries, [f"{root}/{name}".rstrip("/") for name, _ in below])
+            level = [(*each, entries) for each, entries in zip(below, listed, strict=True)]
+    return files, sorted(unread)
+
+
+def _refuse_mixed(files: Sequence[UnitFile], unread: Sequence[str]) -> None:
+    """Refuse files that do not lie below the same names, and directories beside partitions."""
+    first, names = files[0], [name for name, _ in files[0].partition]
+    for file in files:
+        own = [name for name, _ in file.partition]
+        if [name.lower() for name in own] != [name.lower() for name in names]:
+            raise ArgumentError(
+                f"{file.path} lies in directories of {_listing(own)}, and {first.path} of {_listing(names)}: all files must "
+                "lie below the same names"
+            )
+    if names and unread:
+        raise ArgumentError(
+            f"{unread[0]} lies beside or below directories of {_listing(names)} and would not be read: name it "
+            f"{names[0]}=..., or move it away"
+        )
+
+
+def _listing(names: Sequence[str]) -> str:
+    return ", ".join(f"{name}=" for name in names) or "no name="
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
+
+
+def _name_and_value(name: str, path: str) -> tuple[str, str | None]:
+    """Return the column of a directory, and its value there."""
+    column, _, value = name.partition("=")
+    if not column or not value:
+        raise ArgumentError(f"{path} lacks a {'value' if column else 'name'}: a directory of a column is name=value")
+    return _decoded(column), None if value == NO_VALUE else _decoded(value)
+
+
+def _decoded(text: str) -> str:
+    """Return a text with its ``%xx`` as the characters of these numbers, as Hive and Spark write them."""
+    return re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
+
+
+def _columns_of(file: UnitFile, tree: Tree) -> dict[str, pa.DataType]:
+    """Return the plain types of those columns of a file that are read."""
+    with names_file(file.path):
+        kinds = [(field.name, field.type) for field in tree.schema(file.path)]
+    kinds += [(name, pa.string()) for name, _ in file.partition]
+    names = [name.lower() if name.lower() in INPUT_COLUMNS else name for name, _ in kinds]
+    try:
+        read = read_columns(names)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{file.path}: {error}") from None
+    for name in read:
+        if names.count(name) > 1:
+            given = [one for one, _ in kinds if one.lower() == name]
+            where = " (directories name columns too)" if name in {one.lower() for one, _ in file.partition} else ""
+            raise ArgumentError(f"{file.path} has {len(given)} columns for {name}: {', '.join(given)}{where}; keep one")
+    found = dict(zip(names, (kind for _, kind in kinds), strict=True))
+    return {name: plain(found[name]) for name in read}
+
+
+def _common(files: Sequence[UnitFile], columns: Sequence[Mapping[str, pa.DataType]]) -> pa.Schema:
+    """Return the columns that all files have; refuse a file that differs."""
+    first, common = files[0].path, dict(columns[0])
+    for file, own in zip(files, columns, strict=True):
+        for name in INPUT_COLUMNS:
+            if (name in own) != (name in common):
+                has, lacks = (file.path, first) if name in own else (first, file.path)
+                raise ArgumentTypeError(
+                    f"{lacks} has no column {name}, and {has} has: give it to all files, or to none"
+                )
+            if name in own:
+                both = merged(common[name], own[name])
+                if both is None:
+                    raise ArgumentTypeError(
+                        f"column {name} is of {own[name]} in {file.path}, and of {common[name]} in {first}: write one type"
+                    )
+                common[name] = both
+    return pa.schema(list(common.items()))
+
+
+def cut(
+    files: Sequence[UnitFile], wanted: int, most_bytes: int = 64 << 20, system: pafs.FileSystem | None = None
+) -> list[list[Piece]]:
+    """Cut files into about as many pieces as wanted, more if they had more bytes than that, of about equal bytes, in order.
+
+    Where there are fewer files than pieces, and where a file is much larger than a piece, it is cut between row groups.
+    """
+    total = sum(file.n_bytes for file in files)
+    wanted = max(wanted, total // most_bytes)
+    sized: list[tuple[Piece, float]] = []
+    for file in files:
+        is_large = len(files) < wanted or 2 * file.n_bytes * wanted > 3 * total
+        sized += _row_groups(file, ArrowTree(system)) if is_large else [(Piece(file), file.n_bytes)]
+    pieces: dict[int, list[Piece]] = {}
+    before = 0.0
+    for piece, n_bytes in sized:
+        pieces.setdefault(int(before * wanted / max(total, 1)), []).append(piece)
+        before += n_bytes
+    return list(pieces.values())
+
+
+def _row_groups(file: UnitFile, tree: ArrowTree) -> list[tuple[Piece, float]]:
+    """Return the row groups of a file, and the share of its bytes that each has."""
+    with names_file(file.path), tree.open(file.path) as opened_file:
+        about = opened_file.metadata
+        sizes = [about.row_group(i).total_byte_size for i in range(about.num_row_groups)]
+    share = file.n_bytes / max(sum(sizes), 1)
+    return [(Piece(file, i, i + 1), size * share) for i, size in enumerate(sizes)] or [(Piece(file), file.n_bytes)]
+
+
+def read_piece(piece: Piece, schema: pa.Schema, system: pafs.FileSystem | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a piece as batches of exactly this schema, that of `unit_files` or columns of it.
+
+    Columns whose type need not change are not copied. A file that changed after it was listed is refused, before and after
+    it is read; errors name the file.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from rmqalloc.snapshot.synthetic import write_fleet
+    >>> with TemporaryDirectory() as folder:
+    ...     write_fleet(folder, 100)
+    ...     files, schema = unit_files(folder)
+    ...     sum(batch.num_rows for piece in cut(files, 1)[0] for batch in read_piece(piece, schema))
+    100
+    """
+    file, tree = piece.file, ArrowTree(system)
+    _refuse_changed(file, tree)
+    with names_file(file.path), tree.open(file.path) as opened_file:
+        names = {name.lower(): name for name in opened_file.schema_arrow.names}
+        names = {name: names[name] for name in schema.names if name in names}
+        groups = list(range(piece.start, opened_file.num_row_groups if piece.stop < 0 else piece.stop))
+        for batch in opened_file.iter_batches(ROWS_PER_BATCH, groups, list(names.values()), use_threads=False):
+            yield _as_schema(batch, names, dict(file.partition), schema)
+    _refuse_changed(file, tree)
+
+
+def _refuse_changed(file: UnitFile, tree: ArrowTree) -> None:
+    with names_file(file.path, "found"):
+        now = tree.look(file.path)
+    if now is None or (now.n_bytes, now.changed) != (file.n_bytes, file.changed):
+        raise ArgumentError(f"{file.path} {'is gone' if now is None else 'changed'} since it was listed; run again")
+
+
+def _as_schema(
+    batch: pa.RecordBatch, names: Mapping[str, str], partition: Mapping[str, str | None], schema: pa.Schema
+) -> pa.RecordBatch:
+    """Return the columns of a schema, out of a batch in which they have these names, and out of names of directories."""
+    values = {name.lower(): value for name, value in partition.items()}
+    arrays = [
+        as_type(batch.column(names[field.name]), field.type)
+        if field.name in names
+        else pa.repeat(pa.scalar(values[field.name], pa.string()), batch.num_rows)
+        for field in schema
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def read_columns(names: Sequence[str]) -> list[str]:
+    """Return those of a table's columns that are read, in the order of `INPUT_COLUMNS`.
+
+    Examples
+    --------
+    >>> read_columns(["region", "client_ids", "topic", "brokers", "consumer_group"])
+    ['consumer_group', 'topic', 'brokers', 'client_ids']
+    >>> read_columns(["consumer_group", "topic", "brokers", "clients"])
+    Traceback (most recent call last):
+        ...
+    rmqalloc.errors.ArgumentTypeError: the table has no column client_ids; it has ... brokers, clients; did you mean clients?
+    """
+    wrong = {name: f"no column {name}" for name in _NEEDED if name not in names}
+    if not {"queues", "brokers"} & set(names):
+        wrong["queues"] = wrong["brokers"] = "neither a queues nor a brokers column"
+    if wrong:
+        others = [name for name in names if name not in INPUT_COLUMNS]
+        near = [other for name in wrong for other in get_close_matches(name, others, 1, 0.5)]
+        meant = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+        raise ArgumentTypeError(
+            f"the table has {' and '.join(dict.fromkeys(wrong.values()))}; it has {', '.join(names) or 'none'}{meant}"
+        )
+    return [name for name in INPUT_COLUMNS if name in names]
+
+
+def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
+    """Return the file system of a path or a URI, and the path there."""
+    text = os.fspath(where)
+    if "://" not in text:
+        return pafs.LocalFileSystem(), os.path.abspath(text)
+    try:
+        system, path = pafs.FileSystem.from_uri(text)
+    except (ValueError, OSError, NotImplementedError) as error:  # of pyarrow, which alone runs here
+        raise ArgumentError(f"pyarrow cannot open {without_secrets(text)} ({type(error).__name__})") from None
+    return system, path.rstrip("/")
+
+
+def refuse_table(source: str, names: Iterable[str]) -> None:
+    """Raise ArgumentError if the file names below a source are those of a table: its files may hold rows that it has no more.
+
+    Examples
+    --------
+    >>> refuse_table("fleet", ["part-0.parquet", "_delta_log/00000000000000000000.json"])
+    Traceback (most recent call last):
+        ...
+    rmqalloc.errors.ArgumentError: fleet is a table of Delta, whose files hold rows that the table has no more: read it as ...
+    """
+    marks = {"Delta": ("_delta_log/", ".json"), "Iceberg": ("metadata/", ".metadata.json")}
+    for name in names:
+        for kind, (start, end) in marks.items():
+            if name.startswith(start) and name.endswith(end):
+                raise ArgumentError(
+                    f"{source} is a table of {kind}, whose files hold rows that the table has no more: read it as a table, "
+                    f"with --spark --format {kind.lower()} or by an engine that knows {kind}"
+                )
+
+
+@contextmanager
+def names_file(shown: str, done: str = "read") -> Iterator[None]:
+    """Turn errors of pyarrow and of the system into one that names the file."""
+    try:
+        yield
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        raise ArgumentError(f"{shown} cannot be {done}: {error}") from error

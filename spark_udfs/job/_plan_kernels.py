@@ -1,0 +1,133 @@
+"""What workers run for the planning job: units in, rows of a plan or sums over them out. Imports no pyspark.
+
+The summary of a plan needs totals and the worst units. A worker has both at hand while it plans, so the last row of every task
+carries them as text in a column of its own, `DIGEST`; the job takes these rows out of what it writes, and adds them up. The
+same text is made from the rows of a plan that is there already.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
+from rmqalloc.evaluation.totals import SUMS, ByScenario, Totals, added, totals_of
+from rmqalloc.evaluation.unit_files import Piece, read_piece
+from rmqalloc.evaluation.worst import Ranking, Worst, merged, worst_columns
+from spark_udfs.map_in_arrow import Batches
+
+DIGEST = "_digest"
+"""Column of the digests; null in rows of the plan."""
+
+DIGEST_SCHEMA = pa.schema([(DIGEST, pa.string())])
+
+MAX_KEPT = 2_000
+"""Most worst units in the digest of a task. Where more are wanted, the plan is read again when it is written."""
+
+
+class Digest(NamedTuple):
+    """Totals of rows of a plan, and its worst units."""
+
+    totals: ByScenario
+    worst: Worst
+
+    @classmethod
+    def of_texts(cls, texts: Iterable[str], spec: PlanSpec, n_worst: int) -> "Digest":
+        """Add up the digests of all tasks; every scenario has totals, even if there are no units."""
+        parts = [json.loads(text) for text in texts]
+        totals: ByScenario = {} if spec.output == "best" else dict.fromkeys(spec.names, Totals())
+        for part in parts:
+            totals = added(totals, {name: Totals(**one) for name, one in part["totals"].items()})
+        ordered = {name: totals[name] for name in [*spec.names, ""] if name in totals}
+        return cls(ordered, merged((part["worst"] for part in parts), spec, n_worst))
+
+
+class _Digested:
+    """Digests the batches that pass by."""
+
+    def __init__(self, spec: PlanSpec, n_worst: int) -> None:
+        self._totals: ByScenario = {}
+        self._ranking = Ranking(spec, n_worst)
+
+    def add(self, planned: pa.RecordBatch) -> None:
+        self._totals = added(self._totals, totals_of(planned))
+        self._ranking.add(planned)
+
+    def text(self) -> str:
+        totals = {name: one._asdict() for name, one in self._totals.items()}
+        return json.dumps({"totals": totals, "worst": self._ranking.worst()})
+
+
+class PlanAndDigest:
+    """Plans units, for ``mapInArrow``; the last row of a task is its digest."""
+
+    def __init__(self, spec: PlanSpec, n_worst: int) -> None:
+        self.spec, self.n_worst = spec, n_worst
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the plan, and the digest."""
+        return pa.schema([*self.spec.schema, *DIGEST_SCHEMA])
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Plan the batches one after the other."""
+        digested = _Digested(self.spec, self.n_worst)
+        for planned in plan_stream(batches, self.spec):
+            digested.add(planned)
+            yield self._row(planned, None)
+        nothing = pa.RecordBatch.from_arrays(
+            [pa.nulls(1, one.type) for one in self.spec.schema], schema=self.spec.schema
+        )
+        yield self._row(nothing, digested.text())
+
+    def _row(self, planned: pa.RecordBatch, text: str | None) -> pa.RecordBatch:
+        column = pa.array([text] * planned.num_rows, pa.string()) if text else pa.nulls(planned.num_rows, pa.string())
+        return pa.RecordBatch.from_arrays([*planned.columns, column], schema=self.schema)
+
+
+class DigestUnits(PlanAndDigest):
+    """Plans units for their digest alone, for ``mapInArrow``: nothing of the plan leaves the worker."""
+
+    schema = DIGEST_SCHEMA
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield one row."""
+        digested = _Digested(self.spec, self.n_worst)
+        for planned in plan_stream(batches, self.spec):
+            digested.add(planned)
+        yield pa.RecordBatch.from_pydict({DIGEST: [digested.text()]}, DIGEST_SCHEMA)
+
+
+class DigestRows:
+    """Digests rows of a plan that is there, for ``mapInArrow``; it needs the columns ``digest_columns``."""
+
+    schema = DIGEST_SCHEMA
+
+    def __init__(self, spec: PlanSpec, n_worst: int) -> None:
+        self.spec, self.n_worst = spec, n_worst
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield one row."""
+        digested = _Digested(self.spec, self.n_worst)
+        for planned in batches:
+            digested.add(planned)
+        yield pa.RecordBatch.from_pydict({DIGEST: [digested.text()]}, DIGEST_SCHEMA)
+
+
+def digest_columns(spec: PlanSpec) -> list[str]:
+    """Return the columns of a plan that a digest is made from."""
+    return [*dict.fromkeys([*worst_columns(spec), "scenario", "err_code", "skew", *SUMS.values()])]
+
+
+class ReadPieces:
+    """Runs a kernel on the Parquet files that a task reads by itself; the rows that Spark sends say which task it is."""
+
+    def __init__(self, kernel: Any, pieces: Sequence[Sequence[Piece]], schema: pa.Schema) -> None:
+        self._kernel, self._pieces, self._read = kernel, pieces, schema
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Yield what the kernel makes of the pieces with these numbers."""
+        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
+        pieces = (piece for number in numbers for piece in self._pieces[number])
+        yield from self._kernel(batch for piece in pieces for batch in read_piece(piece, self._read))

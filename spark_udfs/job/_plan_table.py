@@ -1,0 +1,383 @@
+"""Plan a table: units in, workers plan them, and Spark writes the rows."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+
+from rmqalloc.documents import DocumentError, json_text
+from rmqalloc.errors import ArgumentError
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.totals import ByScenario, Totals
+from rmqalloc.text import without_secrets
+from spark_udfs.job import _plan_summary as plan_summary
+from spark_udfs.job._hadoop import HadoopFolder, bridge, driver_pid
+from spark_udfs.job._into_table import CommittedTable, committed_table
+from spark_udfs.job._on_worker import WorkerFolder, worker_path
+from spark_udfs.job._plan_directory import SUCCESS, SUMMARY, SUMMARY_TEXT, DiskFolder, Folder, Writer, clear, writing
+from spark_udfs.job._plan_id import plan_id_of
+from spark_udfs.job._plan_kernels import (
+    DIGEST,
+    MAX_KEPT,
+    Digest,
+    DigestRows,
+    DigestUnits,
+    PlanAndDigest,
+    digest_columns,
+)
+from spark_udfs.job._progress import Watch
+from spark_udfs.job._sources import UnitSource, literally
+from spark_udfs.job._spark_errors import JobError, spark_errors
+from spark_udfs.job._tables import PLAN_ID, plain_path
+from spark_udfs.job._units import Source, Units, units_of
+from spark_udfs.job.job_options import WORST
+from spark_udfs.map_in_arrow import ddl
+
+_WRITTEN = {"compression": "zstd", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+"""Options of Spark's writer. ``_SUCCESS`` comes from the job, when it has seen that the source is what it was."""
+
+_MARKED = {**_WRITTEN, "mapreduce.fileoutputcommitter.marksuccessfuljobs": "true"}
+"""Options where the job cannot write a file of its own."""
+
+
+class TooManyBadRowsError(JobError):
+    """More of the plan's rows are bad than the job was to bear."""
+
+
+class PlanResult(NamedTuple):
+    """The result of a job.
+
+    Attributes
+    ----------
+    plan_id : str
+        Digest of the spec and the input: equal jobs have equal ids.
+    summary : dict
+        Totals of every scenario, and the worst groups; what ``_summary.json`` holds.
+    shown : str
+        Where people find the plan.
+    was_complete : bool
+        The plan was there already, by whomever, and is unchanged.
+    seconds : float
+        From the look at the source to the summary; starting Spark does not count.
+    jvm_peak, workers_peak : int
+        Bytes, 0 where unknown; see `Watch`.
+    """
+
+    plan_id: str
+    summary: dict[str, Any]
+    shown: str
+    was_complete: bool = False
+    seconds: float = 0.0
+    jvm_peak: int = 0
+    workers_peak: int = 0
+
+
+def plan_table(
+    spark: SparkSession,
+    source: Source,
+    spec: PlanSpec,
+    *,
+    out: str = "",
+    into: str = "",
+    bad: str = "",
+    overwrite: bool = False,
+    max_bad_fraction: float = 1.0,
+    n_worst: int = WORST,
+    in_workers: bool | None = None,
+) -> PlanResult:
+    """Plan every unit of a source with Spark, and write the plan once.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session, classic or of Spark Connect.
+    source : str, UnitSource or DataFrame
+        What to plan: a path of Parquet as docs/reading.md says, a `UnitSource` for other formats and tables, or a DataFrame
+        with the columns that `rmqalloc.evaluation.plan_batch` reads. A DataFrame, and what has neither files nor versions, is
+        read three times: to know it, to plan it, and to see that it has not changed.
+    spec : PlanSpec
+        What to plan.
+    out : str
+        Directory for the plan, Parquet of ``plan_id`` and the columns of ``spec.schema``. It is complete when it has
+        ``_SUCCESS``.
+    into : str
+        Delta or Iceberg table that takes the plan in one commit; it is made unless it is there. With ``out`` it takes the rows
+        of that directory.
+    bad : str
+        Directory for the bad rows of the plan, as ``out``.
+    overwrite : bool
+        Replace the plan that is there. From then until the new one is complete, the directory holds no plan.
+    max_bad_fraction : float
+        If more of the plan's rows are bad, nothing is written. Below 1, units are checked in a pass of their own.
+    n_worst : int
+        Groups of each scenario in the summary.
+    in_workers : bool, optional
+        Whether workers read Parquet by themselves; they do where each of them sees the files.
+
+    Returns
+    -------
+    PlanResult
+        The plan's id, summary and place.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument or a column is wrong, or a table cannot take plans.
+    FileExistsError
+        The directory holds something else.
+    RuntimeError
+        Too many rows are bad, somebody else writes there, the source changed, or Spark failed: `JobError`, `ClaimedError`.
+
+    Examples
+    --------
+    >>> import spark_udfs
+    >>> from rmqalloc.evaluation import PlanSpec
+    >>> done = spark_udfs.plan_table(spark, "fleet", PlanSpec("AVG", output="owners"), out="plans")  # doctest: +SKIP
+    >>> spark.read.parquet("plans").where("err_code <> 0").show()  # doctest: +SKIP
+    """
+    plan_id_of(spec, None)
+    if not 0 <= max_bad_fraction <= 1:
+        raise ArgumentError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")
+    if not out and not into:
+        raise ArgumentError("give an output directory, a table to put the plan into, or both")
+    with spark_errors(), Watch(spark) as watch:
+        started = time.perf_counter()
+        units = units_of(spark, source, in_workers)
+        plan_id = plan_id_of(spec, units.identity)
+        job = _Job(spark, source, units, spec, plan_id, overwrite, max_bad_fraction, n_worst)
+        for target in filter(None, (out, bad)):
+            _check_apart(job, target, [one for one in (out, bad) if one and one is not target])
+        done = _in_directory(job, out) if out else None
+        if into:
+            done = _in_table(job, into, done)
+        assert done is not None
+        if bad:
+            _write_bad(job, bad, done)
+        seconds = time.perf_counter() - started
+    totals = {name: Totals(**one) for name, one in done.summary["totals"].items()}
+    _check_bad(totals, max_bad_fraction, f"they are in {done.shown}")
+    peaks = (watch.jvm_peak, watch.workers_peak)
+    return PlanResult(plan_id, done.summary, done.shown, not done.won, seconds, *peaks)
+
+
+class _Job(NamedTuple):
+    """What is planned, and how."""
+
+    spark: SparkSession
+    source: Source
+    units: Units
+    spec: PlanSpec
+    plan_id: str
+    overwrite: bool
+    max_bad_fraction: float
+    n_worst: int
+
+    @property
+    def n_kept(self) -> int:
+        """How many of the worst units of a scenario each task ranks; 0 if the plan is ranked when it is written."""
+        return self.n_worst if self.n_worst * len(self.spec.names) <= MAX_KEPT else 0
+
+    def rows(self) -> "_Rows":
+        """Return the rows of the plan."""
+        seen = Observation()
+        made = self.units.through(PlanAndDigest(self.spec, self.n_kept))
+        observed = made.observe(seen, F.collect_list(DIGEST).alias(DIGEST)).where(F.col(DIGEST).isNull())
+        return _Rows(observed.select(F.lit(self.plan_id).alias(PLAN_ID), *self.spec.schema.names), seen)
+
+    def digest(self, texts: list[str], n_worst: int) -> Digest:
+        """Add up digests."""
+        return Digest.of_texts(texts, self.spec, n_worst)
+
+    def digest_of(self, plan: DataFrame) -> Digest:
+        """Digest a plan that is there."""
+        kernel = DigestRows(self.spec, self.n_worst)
+        found = plan.select(*digest_columns(self.spec)).mapInArrow(kernel, ddl(kernel.schema)).collect()
+        return self.digest([row[DIGEST] for row in found], self.n_worst)
+
+    def check_units(self) -> None:
+        """Raise TooManyBadRowsError before anything is written, if only so many rows may be bad."""
+        if self.max_bad_fraction < 1:
+            kernel = DigestUnits(self.spec, 0)
+            found = self.units.through(kernel).collect()
+            _check_bad(
+                self.digest([row[DIGEST] for row in found], 0).totals, self.max_bad_fraction, "nothing is written"
+            )
+            if self.units.is_changed():
+                raise JobError(
+                    f"{_shown_source(self.source)} changed while it was checked; nothing is written, run it again"
+                )
+
+
+class _Rows(NamedTuple):
+    """Rows of a plan on their way, and what is seen of them."""
+
+    frame: DataFrame
+    seen: Observation
+
+    def texts(self) -> list[str]:
+        """Return the digests of all tasks, when the rows are written."""
+        return list(self.seen.get[DIGEST])
+
+
+class _Done(NamedTuple):
+    """A complete plan: whether it is this run that completed it, its summary, where people find it, and its rows."""
+
+    won: bool
+    summary: dict[str, Any]
+    shown: str
+    rows: Callable[[], DataFrame]
+
+
+def _in_directory(job: _Job, out: str) -> _Done:
+    """Complete the plan in a directory unless it is."""
+    shown = without_secrets(out)
+    folder, uri = _folder_of(job.spark, out)
+    if folder is None:
+        rows = job.rows()
+        job.check_units()
+        rows.frame.write.mode("error").options(**_MARKED).parquet(uri)
+        digest = _ranked(job, rows.texts(), lambda: _read(job, uri))
+        return _Done(True, plan_summary.summary(job.plan_id, job.spec, digest), shown, lambda: _read(job, uri))
+    texts: list[str] = []
+    with writing(folder, shown, job.plan_id, job.overwrite, _writer(job.spark)) as is_mine:
+        if is_mine:
+            job.check_units()
+            clear(folder, job.plan_id)
+            rows = job.rows()
+            rows.frame.write.mode("append").options(**_WRITTEN).parquet(uri)
+            texts = rows.texts()
+            if job.units.is_changed():
+                raise JobError(
+                    f"{_shown_source(job.source)} changed while it was read; run the job again, on a snapshot if any"
+                )
+            folder.write(SUCCESS, "")
+    return _Done(is_mine, _summary(job, folder, uri, texts), shown, lambda: _read(job, uri))
+
+
+def _summary(job: _Job, folder: Folder, uri: str, texts: list[str]) -> dict[str, Any]:
+    """Return the summary of a complete plan; it is made, and written, if it is not there."""
+    try:
+        found = json_text.loads(folder.text(SUMMARY) or "{}")
+    except DocumentError:
+        found = {}
+    if isinstance(found, dict) and found.get("plan") == job.plan_id:
+        return found
+    made = plan_summary.summary(job.plan_id, job.spec, _ranked(job, texts, lambda: _read(job, uri)))
+    folder.write(SUMMARY_TEXT, plan_summary.as_text(made))
+    folder.write(SUMMARY, json.dumps(made, indent=1) + "\n")
+    return made
+
+
+def _ranked(job: _Job, texts: list[str], plan: Callable[[], DataFrame]) -> Digest:
+    """Return the digest that the tasks have sent; the plan is read where they sent none, or have not ranked its units."""
+    if not texts or job.n_kept < job.n_worst:
+        return job.digest_of(plan())
+    return job.digest(texts, job.n_worst)
+
+
+def _in_table(job: _Job, into: str, written: _Done | None) -> _Done:
+    """Put the plan into a table unless it is there: the rows of a directory, if they were written to one."""
+    source = UnitSource(job.source) if isinstance(job.source, str) else job.source
+    table = committed_table(job.spark, into, job.spec, None if isinstance(source, DataFrame) else source)
+    sent: list[_Rows] = []
+
+    def rows() -> DataFrame:
+        if written is not None:
+            return written.rows().select(PLAN_ID, *job.spec.schema.names)
+        sent.append(job.rows())
+        return sent[-1].frame
+
+    won = False
+    if job.overwrite or not table.holds(job.plan_id):
+        if written is None:
+            job.check_units()
+        won = table.put(job.plan_id, rows, job.overwrite)
+        if won and written is None and job.units.is_changed():
+            raise JobError(
+                f"{_shown_source(job.source)} changed while it was read, so {table.shown(job.plan_id)} may be of no state of "
+                "it: delete these rows and run the job again, on a snapshot if any"
+            )
+    if written is not None:
+        return written._replace(won=won, shown=table.shown(job.plan_id))
+    return _of_table(job, table, won, sent[-1].texts() if won else [])
+
+
+def _of_table(job: _Job, table: CommittedTable, won: bool, texts: list[str]) -> _Done:
+    digest = _ranked(job, texts, lambda: table.rows(job.plan_id))
+    made = plan_summary.summary(job.plan_id, job.spec, digest)
+    return _Done(won, made, table.shown(job.plan_id), lambda: table.rows(job.plan_id))
+
+
+def _write_bad(job: _Job, bad: str, done: _Done) -> None:
+    """Write the bad rows of a complete plan to a directory of their own."""
+    folder, uri = _folder_of(job.spark, bad)
+    rows = done.rows().where(F.col("err_code") != 0)
+    if folder is None:
+        rows.write.mode("error").options(**_MARKED).parquet(uri)
+        return
+    with writing(folder, without_secrets(bad), job.plan_id, job.overwrite or done.won, _writer(job.spark)) as is_mine:
+        if is_mine:
+            clear(folder, job.plan_id)
+            rows.write.mode("append").options(**_WRITTEN).parquet(uri)
+            folder.write(SUCCESS, "")
+
+
+def _read(job: _Job, uri: str) -> DataFrame:
+    """Return the rows of a plan in a directory."""
+    schema = f"{PLAN_ID} string, {ddl(job.spec.schema)}"
+    # Whatever the session is set to, a file that is gone or damaged must not pass for an empty one.
+    reader = job.spark.read.options(ignoreMissingFiles="false", ignoreCorruptFiles="false")
+    return reader.schema(schema).parquet(literally(uri))
+
+
+def _check_bad(totals: ByScenario, most: float, where: str) -> None:
+    fraction = plan_summary.bad_fraction(totals)
+    if fraction > most:
+        n_bad = sum(one.bad_units for one in totals.values())
+        table = plan_summary.totals_table({name: one._asdict() for name, one in totals.items()})
+        raise TooManyBadRowsError(
+            f"{n_bad:,} rows of the plan ({100 * fraction:.3g} %) are bad, more than the {100 * most:.3g} % allowed; "
+            f"{where}\n{table}"
+        )
+
+
+def _check_apart(job: _Job, target: str, others: list[str]) -> None:
+    """Refuse a directory that the job reads, or that lies in one, or in another output."""
+    at = _place(job.spark, target)
+    source = job.source if isinstance(job.source, str) else "" if isinstance(job.source, DataFrame) else job.source.path
+    for what, path in [("input", source), *(("other output", one) for one in others)]:
+        if path and f"{at}/".startswith(f"{_place(job.spark, path)}/"):
+            raise ArgumentError(
+                f"the output directory {without_secrets(target)} lies in the {what} {path}; give one apart from it"
+            )
+    if any(_place(job.spark, unquote(file)).startswith(f"{at}/") for file in job.units.files()):
+        raise ArgumentError(f"the output directory {without_secrets(target)} holds the input; give one apart from it")
+
+
+def _place(spark: SparkSession, path: str) -> str:
+    """Return a path in the one form by which two can be compared."""
+    local = worker_path(path, spark)
+    return os.path.realpath(local) if local is not None else plain_path(path)
+
+
+def _folder_of(spark: SparkSession, target: str) -> tuple[Folder | None, str]:
+    """Return a directory as the driver sees it, and its URI for Spark; None where only Spark sees it."""
+    path = worker_path(target, spark)
+    if path is not None:
+        disk = DiskFolder(path)
+        return disk if bridge(spark) is not None else WorkerFolder(spark, disk), f"file:{path}"
+    return None if bridge(spark) is None else HadoopFolder(spark, target), target
+
+
+def _writer(spark: SparkSession) -> Writer:
+    """Return who writes: this process and the driver's Java, which may outlive it and go on; a server's are not known."""
+    return Writer.here() if bridge(spark) is None else Writer.here(os.getpid(), driver_pid(spark))
+
+
+def _shown_source(source: Source) -> str:
+    return "the DataFrame" if isinstance(source, DataFrame) else without_secrets(str(source))

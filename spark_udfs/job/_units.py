@@ -1,0 +1,137 @@
+"""The units of a job: what pins them, and how workers come to them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.evaluation.parquet_plan import read_columns
+from rmqalloc.evaluation.unit_files import Piece, UnitFiles, cut
+from spark_udfs.job import _versions as versions
+from spark_udfs.job._on_worker import tasks_at_once
+from spark_udfs.job._plan_kernels import ReadPieces
+from spark_udfs.job._progress import say
+from spark_udfs.job._sources import UnitSource, content, files_of, identity, parsed
+from spark_udfs.map_in_arrow import ddl, refuse_schema
+
+_TASKS_PER_PROCESSOR = 8
+"""Fewest tasks that read files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
+
+Source = UnitSource | DataFrame | str
+
+
+class Units(Protocol):
+    """Units of one state of a source."""
+
+    @property
+    def identity(self) -> Any:
+        """Return plain data that no other state has."""
+
+    def files(self) -> list[str]:
+        """Return the paths or URIs of the files that are read, as far as there are such."""
+
+    def through(self, kernel: Any) -> DataFrame:
+        """Return what a kernel makes of all units, in workers."""
+
+    def is_changed(self) -> bool:
+        """Return whether the source is in another state now, so that something else may have been read."""
+
+
+def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Units:
+    """Return the units of a source: workers read Parquet files by themselves where they can and nobody forbids it."""
+    if isinstance(source, DataFrame):
+        return _FrameUnits(source)
+    source = UnitSource(source) if isinstance(source, str) else source
+    found = None if in_workers is False else files_of(source, spark)
+    if found is not None:
+        return _FileUnits(spark, found)
+    if in_workers:
+        raise ArgumentError(
+            f"workers read {source} by themselves only if it is Parquet in a directory that each of them sees: a path on "
+            "one machine, or file:/... where all share it; leave --file-job out"
+        )
+    if in_workers is None and source.format == "parquet" and not source.table:
+        say(f"rows go through Spark's JVM: {source} is no directory that every worker sees")
+    pin = versions.pin(spark, source.table, source.path, source.format, source.options)
+    if pin is not None:
+        return _VersionUnits(pin)
+    return _FrameUnits(source.read(spark), lambda: identity(source, spark))
+
+
+class _FileUnits(NamedTuple):
+    """Parquet files that workers read by themselves; whoever reads one sees whether it has changed since it was listed."""
+
+    spark: SparkSession
+    found: UnitFiles
+
+    @property
+    def identity(self) -> Any:
+        return ["files", [list(file) for file in self.found.files]]
+
+    def files(self) -> list[str]:
+        return [file.path for file in self.found.files]
+
+    def through(self, kernel: Any) -> DataFrame:
+        at_least = _TASKS_PER_PROCESSOR * tasks_at_once(self.spark)
+        pieces: Sequence[Sequence[Piece]] = cut(self.found.files, at_least)
+        numbers = self.spark.range(0, len(pieces), 1, max(len(pieces), 1))
+        return numbers.mapInArrow(ReadPieces(kernel, pieces, self.found.schema), ddl(kernel.schema))
+
+    def is_changed(self) -> bool:
+        return False
+
+
+class _VersionUnits(NamedTuple):
+    """One version of a table, which nothing changes."""
+
+    pin: versions.Pin
+
+    @property
+    def identity(self) -> Any:
+        return ["version", self.pin.identity]
+
+    def files(self) -> list[str]:
+        return self.pin.read().inputFiles()
+
+    def through(self, kernel: Any) -> DataFrame:
+        return _through(self.pin.read(), kernel)
+
+    def is_changed(self) -> bool:
+        return bool(self.pin.now() != self.pin.identity)  # dropped, and made anew under its name
+
+
+class _FrameUnits:
+    """Anything else: known by its files, or if there are none by a digest of all rows, and looked at again afterwards."""
+
+    def __init__(self, frame: DataFrame, listed: Callable[[], Any] = lambda: None) -> None:
+        self._frame, self._listed = frame, listed
+        self._first = self._now()
+
+    @property
+    def identity(self) -> Any:
+        return self._first
+
+    def _now(self) -> Any:
+        if found := self._listed():
+            return ["files", found]
+        row = self._frame.select(*content(self._frame)).first()
+        assert row is not None
+        return ["rows", {name: str(value) for name, value in row.asDict().items()}]
+
+    def files(self) -> list[str]:
+        return self._frame.inputFiles()
+
+    def through(self, kernel: Any) -> DataFrame:
+        return _through(self._frame, kernel)
+
+    def is_changed(self) -> bool:
+        return bool(self._now() != self._first)
+
+
+def _through(units: DataFrame, kernel: Any) -> DataFrame:
+    rows = parsed(units)
+    read = rows.select(read_columns(rows.columns))
+    refuse_schema(to_arrow_schema(read.schema), kernel.spec)
+    return read.mapInArrow(kernel, ddl(kernel.schema))

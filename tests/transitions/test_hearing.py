@@ -47,7 +47,7 @@ def test_known_values():
     assert (timer.mean, timer.latest) == (10, 20)
     assert timer.half_difference == pytest.approx(20 / 6)
     assert hearing_of("scan").latest == 120 + 10 + 20
-    assert ROUTES.latest == 50 and ROUTES.mean == 25
+    assert (ROUTES.latest, ROUTES.mean, ROUTES.join_delay) == (50, 25, 1)
     assert HEARINGS["4.9"] == Hearing(())
     assert hearing_of("notice").join_delay == 1
     assert sum_below(np.array([0.0, 25.0, 50.0]), (20.0, 30.0)).tolist() == [0, 0.5, 1]

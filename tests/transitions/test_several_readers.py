@@ -68,15 +68,18 @@ def test_the_figures_are_those_of_all_sets(seed, needs_one):
     assert all(one.is_exact[1] and np.isnan(one.seconds_worst[1]) and np.isnan(one.queue_seconds[1]) for one in found)
 
 
-def test_of_many_clients_the_most_is_a_bound():
-    """Thirteen clients pass queues on, one to the next; three queues have two readers before or after, and one is shared."""
-    n = 13
+@pytest.mark.parametrize("n", [12, 13])
+def test_the_most_is_exact_up_to_twelve_clients_that_change_and_a_bound_beyond(n):
+    """Clients pass queues on, one to the next; three queues have two readers before or after, and one is shared."""
     old = np.array([[*range(n), 0, 0, 2, 3], [*[-1] * n, 1, -1, 3, 4]])
     new = np.array([[*np.roll(range(n), 1), 0, 0, 4, 3], [*[-1] * n, -1, 1, -1, 4]])
     shared = np.arange(n + 4) == n + 3
     every, none = np.ones(n + 4, bool), np.zeros(n, bool)
-    step = ReadersOfStep(old, new, every, ~none, none, False, None, shared)
-    *unowned, double = corrected(step, most=5)
-    assert [one.most[1] for one in unowned] == [5, 5, 5], "as the graphs say"
-    assert double.most[1] == 5 + 3 and not double.is_exact[1]
+    *unowned, double = corrected(ReadersOfStep(old, new, every, ~none, none, False, None, shared), most=50)
+    assert [bool(one.is_exact[1]) for one in (*unowned, double)] == [n == 12] * 4
+    if n > 12:
+        assert [one.most[1] for one in unowned] == [50, 50, 50], "as the graphs say"
+        assert double.most[1] == 50 + 3
+    else:
+        assert max(one.most[1] for one in (*unowned, double)) < 50
     assert double.after[1] == 1

@@ -1,8 +1,10 @@
 """Functions called in a Python worker: a job may be started on another machine than its files are on."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -49,3 +51,15 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
 def tasks_at_once(spark: SparkSession) -> int:
     """Count the tasks that Spark runs at a time: the partitions of a range, which Spark Connect can tell, too."""
     return spark.range(1 << 16).select(F.spark_partition_id()).distinct().count()
+
+
+def worker_path(path: str, spark: SparkSession) -> str | None:
+    """Return a path as all workers see it; None if only Spark can reach it.
+
+    Without a scheme it is a path if Spark runs on one machine; on a cluster it is in Spark's default file system, and
+    ``file:/...`` says that all machines share the path.
+    """
+    if path.startswith("file:"):
+        return os.path.abspath(unquote(urlsplit(path).path))
+    local = str(spark.conf.get("spark.master", "")).startswith("local")
+    return os.path.abspath(path) if "://" not in path and local else None

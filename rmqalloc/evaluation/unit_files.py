@@ -1,22 +1,7 @@
-"""Files of units: which Parquet files a path names, what columns they have, and their rows. Imports no pyspark.
+"""Files of units: which Parquet files a path names, what columns they have, and their rows.
 
-`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module alone says which. The rules
-are Spark's defaults, or refuse what Spark would pass over in silence; `docs/reading.md` gives an example of each.
-
-1. A source is one Parquet file, or a directory of them.
-2. Names that begin with ``.``, or with ``_`` and have no ``=``, and names that end in ``._COPYING_`` are hidden.
-3. Every other file is read as Parquet, whatever its name; one that is no Parquet is refused.
-4. Files of no bytes are passed over.
-5. Directories ``name=value`` are columns; values stay text, ``%xx`` is decoded, ``__HIVE_DEFAULT_PARTITION__`` is null. All
-   files lie below the same names in the same order.
-6. Other directories are not read; beside partitions, or where there is no file, they are refused.
-7. A column that is read and comes from directories is not in the files too.
-8. The columns that are read are the same in all files, and of the same types but for Arrow's forms of text, lists and
-   dictionaries.
-9. A column, or what its lists or structs hold, of type null in some files is one of nulls, of the type of the others.
-10. Names of columns match whatever their case; two columns of a file that match one that is read are refused.
-11. Tables of Delta and Iceberg are refused: their files hold rows that the table has no more.
-12. Files are read in the order of their paths below the source, rows in the order of the file.
+`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module alone says which. Its twelve rules
+stand in ``docs/reading.md``. They are Spark's defaults, and refuse what Spark would pass over in silence.
 """
 
 from __future__ import annotations

@@ -215,6 +215,11 @@ PROOFS = {
             150,
         ),
         ("silence", ("proofs/silence/", "rmqalloc/audit/", "rmqalloc/snapshot/"), 20),
+        (
+            "directories",
+            ("proofs/directories/", "rmqalloc/evaluation/unit_files.py", "spark_udfs/job/_sources.py"),
+            60,
+        ),
         ("mutation", ("proofs/mutation/",), 40),
         ("strength", ("proofs/strength/", "tests/support/areas.py"), 60),
         ("writing", ("proofs/interrupted_writes/", "rmqalloc/store/"), 40),

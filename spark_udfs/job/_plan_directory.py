@@ -35,18 +35,8 @@ CLAIM = "_rmqalloc_claim.json"
 SUMMARY = "_summary.json"
 SUMMARY_TEXT = "_summary.txt"
 
-_OURS = (
-    MARKER,
-    f".{MARKER}.*",
-    SUCCESS,
-    CLAIM,
-    f".{CLAIM}.*",
-    "_summary.*",
-    "._summary.*",
-    "part-*",
-    ".*.crc",
-    "_temporary",
-)
+_STAGED = (CLAIM, MARKER, SUCCESS, SUMMARY, SUMMARY_TEXT)
+_OURS = (*_STAGED, *(f".{name}.*" for name in _STAGED), "part-*", ".*.crc", "_temporary")
 _TRIES = 5
 
 
@@ -243,6 +233,9 @@ def _is_dead(claim: dict[str, Any], host: str) -> bool:
 
 
 def _is_alive(pid: int) -> bool:
+    with suppress(OSError):  # one that has ended, and that its parent has not asked for, still has its number
+        if Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in "ZX":
+            return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

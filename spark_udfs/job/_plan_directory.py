@@ -6,7 +6,7 @@
     OUT/_rmqalloc_claim.json    who writes the plan now
     OUT/part-*.parquet          the plan, by Spark's committer
     OUT/_SUCCESS                it is complete: every part is in its place, and the source has not changed meanwhile
-    OUT/_summary.json, .txt     totals and the worst units, after it; made again where they are missing
+    OUT/_summary.json, .txt     totals and the worst units, after it; remade where they are missing
 
 Goals, in this order: what has ``_SUCCESS`` is one whole plan; nothing that is not ours is removed; a run that was killed
 stands in nobody's way. A plan that is replaced loses ``_SUCCESS`` first, so from then until the new one there is no plan.
@@ -246,7 +246,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _parsed(text: str | None) -> dict[str, Any]:
-    """Return what a file of ours holds; nothing if it is damaged."""
+    """Return what one of these files holds; nothing if it is damaged."""
     try:
         found = json_text.loads(text or "{}")
     except DocumentError:

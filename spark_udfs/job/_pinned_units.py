@@ -105,7 +105,7 @@ class _VersionUnits(NamedTuple):
         return _through(self.pin.read(), kernel)
 
     def is_changed(self) -> bool:
-        return bool(self.pin.now() != self.pin.identity)  # dropped, and made anew under its name
+        return bool(self.pin.now() != self.pin.identity)  # dropped, and created again under its name
 
 
 class _FrameUnits:

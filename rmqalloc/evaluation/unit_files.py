@@ -1,7 +1,7 @@
 """Files of units: which Parquet files a path names, what columns they have, and their rows.
 
-`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module alone says which. Its twelve rules
-stand in ``docs/reading.md``. They are Spark's defaults, and refuse what Spark would pass over in silence.
+`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module alone says which. Its twelve
+rules stand in ``docs/reading.md``. They are Spark's defaults, and refuse what Spark would pass over in silence.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class UnitFiles(NamedTuple):
     schema: pa.Schema  # the columns that are read, in the order of `INPUT_COLUMNS`
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """A file or a directory among those of its directory."""
 
     name: str
@@ -79,10 +79,10 @@ class Entry(NamedTuple):
 class Tree(Protocol):
     """A store of files."""
 
-    def look(self, path: str) -> Entry | None:
+    def look(self, path: str) -> TreeEntry | None:
         """Return what is at a path; None if nothing is."""
 
-    def entries(self, directory: str) -> Sequence[Entry]:
+    def entries(self, directory: str) -> Sequence[TreeEntry]:
         """Return what is in a directory."""
 
     def schema(self, file: UnitFile) -> pa.Schema:
@@ -95,14 +95,14 @@ class ArrowTree:
     def __init__(self, system: pafs.FileSystem | None = None) -> None:
         self.system = system or pafs.LocalFileSystem()
 
-    def look(self, path: str) -> Entry | None:
+    def look(self, path: str) -> TreeEntry | None:
         """Return what is at a path; None if nothing is."""
         found = self.system.get_file_info(path)
-        return None if found.type == pafs.FileType.NotFound else _entry(found)
+        return None if found.type == pafs.FileType.NotFound else _tree_entry(found)
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[TreeEntry]:
         """Return what is in a directory."""
-        return [_entry(one) for one in self.system.get_file_info(pafs.FileSelector(directory))]
+        return [_tree_entry(one) for one in self.system.get_file_info(pafs.FileSelector(directory))]
 
     def open(self, path: str) -> pq.ParquetFile:
         """Open a Parquet file; what is far away is asked for in few large pieces."""
@@ -116,9 +116,9 @@ class ArrowTree:
             return opened_file.schema_arrow
 
 
-def _entry(found: pafs.FileInfo) -> Entry:
+def _tree_entry(found: pafs.FileInfo) -> TreeEntry:
     is_directory = found.type == pafs.FileType.Directory
-    return Entry(found.base_name, is_directory, found.size or 0, found.mtime_ns or 0)
+    return TreeEntry(found.base_name, is_directory, found.size or 0, found.mtime_ns or 0)
 
 
 def unit_files(source: str | os.PathLike[str]) -> UnitFiles:
@@ -174,7 +174,7 @@ def columns_of_files(files: Sequence[UnitFile], tree: Tree) -> tuple[pa.Schema, 
     return _common(files, columns), columns
 
 
-def _no_file(found: Entry, shown: str, unread: Sequence[str]) -> str:
+def _no_file(found: TreeEntry, shown: str, unread: Sequence[str]) -> str:
     """Return why nothing is read at a path."""
     if not found.is_directory and found.n_bytes:
         return "is hidden by its name, so it is not read; rename it"
@@ -189,7 +189,7 @@ def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], lis
         refuse_table(shown, (f"{folder}/{one.name}" for one in tree.entries(f"{root}/{folder}")))
     files: dict[str, UnitFile] = {}
     unread: list[str] = []
-    level: list[tuple[str, Partition, Sequence[Entry]]] = [("", (), top)]
+    level: list[tuple[str, Partition, Sequence[TreeEntry]]] = [("", (), top)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         while level:
             below: list[tuple[str, Partition]] = []

@@ -2,6 +2,8 @@
 
 ``plan_batch``, ``parquet_plan``, ``quarantine``
     The doors: record batches and Parquet files in, figures out, bad rows set aside.
+``unit_files``
+    Which files of a directory hold units, and their rows; Spark asks it too.
 ``limits``, ``rows``
     How large rows are before they are read; the good ones as fleets, the bad ones with their reasons.
 ``evaluate``

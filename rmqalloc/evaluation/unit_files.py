@@ -31,9 +31,7 @@ INPUT_COLUMNS = (
 ROWS_PER_BATCH = 32_768
 """Rows of a batch at most."""
 
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""Value of a directory's name that stands for null."""
-
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # what stands for null in the name of a directory
 _NEEDED = ("consumer_group", "topic", "client_ids")
 _AT_ONCE = 16  # requests to a store, or footers, at once
 
@@ -241,7 +239,7 @@ def _with_value(partition: Partition, name: str, path: str) -> Partition:
         raise ArgumentError(f"{path} lacks a {'value' if column else 'name'}: a directory of a column is name=value")
     if _decoded(column).lower() in {one.lower() for one, _ in partition}:
         raise ArgumentError(f"{path} lies in another directory of {column}=: keep one")
-    return (*partition, (_decoded(column), None if value == NO_VALUE else _decoded(value)))
+    return (*partition, (_decoded(column), None if value == _NO_VALUE else _decoded(value)))
 
 
 def _decoded(text: str) -> str:

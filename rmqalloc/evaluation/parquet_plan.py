@@ -71,6 +71,7 @@ def plan_files(
         If a column is missing, of the wrong type or not the same in all files, or a scenario needs one that is not there.
     """
     files, schema = unit_files(source)
+    refuse_schema(schema, spec)
     system, threads = opened(source)[0], threads or processors()
     pieces = cut(files, _PIECES_PER_THREAD * threads, system=system)
     with replaced_result(target, PLAN_KIND) as new:
@@ -108,6 +109,12 @@ def run_on_threads(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return made
+
+
+def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
+    """Raise the TypeError that the first row of these columns would raise, by planning one row of nulls."""
+    nothing = [pa.nulls(1, field.type) for field in schema]
+    list(plan_stream([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
 
 
 def plan_writer(where: str | os.PathLike[str] | IO[bytes], spec: PlanSpec) -> pq.ParquetWriter:

@@ -192,8 +192,8 @@ def _countable(*numbers: Operand) -> Operand:
 def sql_functions(prefix: str) -> list[str]:
     """Return statements that create temporary SQL functions; each has a second one inside, which takes what was read.
 
-    Arguments are texts to SQL, into which it turns every number: so what is none, such as the strategy in the first place, where it
-    once was, or a fraction, is refused with a word. As a ``BIGINT`` Spark would cut a fraction off.
+    Arguments are texts to SQL, into which it turns every number. So a fraction is refused, which Spark would cut off for a
+    ``BIGINT``, and so is a strategy in the first place, where it once was.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """What becomes of an allocation: owners or an error, owners or null, and owners by name. Imports no pyspark.
 
-Functions that are strict raise for the first bad row of a batch, with its reason and what identifies it; those that try make its
-result null. `spark_udfs._sql_owners` gives them arguments in SQL's form.
+Functions that are strict raise for the first bad row of a batch, with its reason and what identifies it; those that try make
+its result null. `spark_udfs._sql_owners` gives them arguments in SQL's form.
 """
 
 from __future__ import annotations

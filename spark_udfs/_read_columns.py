@@ -1,4 +1,4 @@
-"""Columns of a DataFrame as they are read: names without regard to case, as Spark matches them, and types where nulls have none."""
+"""Columns of a DataFrame as they are read: names without regard to case, as in Spark, and types for nulls in lists."""
 
 from collections.abc import Iterable
 
@@ -48,7 +48,9 @@ def _typed(kind: DataType, name: str, is_exact: bool) -> DataType:
     """Return the type of a column or field of this name, with the names of fields in lower case where they are read."""
     if isinstance(kind, ArrayType):
         if isinstance(kind.elementType, NullType) and name in _ENTRIES:
-            return ArrayType(StructType([StructField(one, _typed(NullType(), one, is_exact)) for one in _ENTRIES[name]]))
+            return ArrayType(
+                StructType([StructField(one, _typed(NullType(), one, is_exact)) for one in _ENTRIES[name]])
+            )
         return ArrayType(_typed(kind.elementType, name, is_exact), kind.containsNull)
     if isinstance(kind, StructType):
         read = {one for one in _ENTRIES.get(name, ()) if one not in kind.names and not is_exact}

@@ -93,8 +93,8 @@ _FUNCTIONS = {
     "owners": _Function(
         sql_owners.owners,
         NAMED_DDL,
-        f"{_ALLOCATE} - For every queue in Java's order a struct with broker_name, queue_id and the client_id of its owner, NULL "
-        "for none. Queues and clients are lists. A bad row fails the query.",
+        f"{_ALLOCATE} - For every queue in Java's order a struct with broker_name, queue_id and the client_id of its owner, "
+        "NULL for none. Queues and clients are lists. A bad row fails the query.",
         _OF_ALLOCATE,
         "(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array('c2', 'c1')).client_id",
         '["c1","c2"]',
@@ -184,19 +184,19 @@ _BY_COUNT = {
 def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     """Register the functions of `spark_udfs.functions` in a session's SQL, as temporary functions.
 
-    Arguments are those of Python, in the same order, and may be named, as in ``virtual_nodes => 160``; each may be a literal or a
-    column. ``SELECT * FROM rmq_functions()`` lists the functions and says what they take, `docs/spark-sql.md` shows them at work.
-    Those ``_by_count`` are plain SQL, the others run in Python workers. Parameters that a row's strategy does not take are not
-    read. Those that are no arguments stand behind the name, as in ``'CANARY(share=0.05)'``.
+    Arguments are those of Python, in the same order, and may be named, as in ``virtual_nodes => 160``; each may be a literal or
+    a column. ``SELECT * FROM rmq_functions()`` lists the functions and says what they take. Those ``_by_count`` are plain SQL,
+    the others run in Python workers. Parameters that a row's strategy does not take are not read. Those that are no arguments
+    stand behind the name, as in ``'CANARY(share=0.05)'``.
 
-    A bad row fails ``rmq_allocate`` and ``rmq_owners``, with the reason. ``rmq_try_allocate`` is NULL for bad queues or clients; an
-    unknown strategy, or one whose parameters are missing or out of bounds, fails it too, because a misspelt name would be NULL in
-    all rows otherwise (SQL does not say whether it is a literal or in a column). ``rmq_allocate_or_error`` does not fail and has the
-    reason as ``error``: use it, or ``rmq_try_allocate``, within ``CASE`` and ``coalesce``, because Spark calls a Python function
-    for all rows there.
+    A bad row fails ``rmq_allocate`` and ``rmq_owners`` with its reason. ``rmq_try_allocate`` is NULL for bad queues or clients.
+    An unknown strategy, or one whose parameters are missing or out of bounds, fails it too: a misspelt name would be NULL in
+    all rows otherwise (SQL does not say whether it is a literal or in a column). ``rmq_allocate_or_error`` never fails and has
+    the reason as ``error``. Use it, or ``rmq_try_allocate``, within ``CASE`` and ``coalesce``, because Spark calls a Python
+    function for all rows there.
 
-    A text in the first place is taken for the strategy until release 0.3.0, as it was before, with a warning on the standard error
-    of the worker. Functions ``_by_count`` refuse it.
+    A text in the first place is taken for the strategy until release 0.3.0, as it was before, with a warning on the standard
+    error of the worker. Functions ``_by_count`` refuse it.
 
     ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for those in plain
     SQL, because Connect takes no description of a Python function.

@@ -1,7 +1,7 @@
 """Functions of owners with arguments that SQL can name, in Python's order. Imports no pyspark.
 
-Up to release `FORMER_ORDER_UNTIL` a text in the place of queues is taken for a strategy: ``(strategy, queues, clients, ...)`` was
-the order. The warning about it goes to the standard error of the worker, once in a process, since workers have no other.
+Up to release `FORMER_ORDER_UNTIL` a text in the place of queues is taken for a strategy: ``(strategy, queues, clients, ...)``
+was the order. The warning about it goes to the standard error of the worker, once in a process: workers have no other way.
 """
 
 from __future__ import annotations

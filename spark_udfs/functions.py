@@ -7,9 +7,9 @@ then queue id), and is a position in the row's client ids *in Java's order*, bec
 divide the queues. Java compares text by UTF-16 code units, which for ASCII is byte order. A repeated client id stands for its
 first position; -1 means that nobody owns the queue.
 
-A bad row (a null, an empty list, a number out of bounds, a queue that is there twice) fails `allocate` and `owners`, as Spark's own
-functions do; `try_allocate` and `try_owners` return null for it, `allocate_or_error` the reason. Figures of a row are null where
-an argument is. A column of the wrong type is an error.
+A bad row (a null, an empty list, a number out of bounds, a queue that is there twice) fails `allocate` and `owners`;
+`try_allocate` and `try_owners` return null for it, `allocate_or_error` the reason. Figures of a row are null where an argument
+is. A column of the wrong type is an error.
 """
 
 import inspect
@@ -306,7 +306,8 @@ def allocate_by_count(
     >>> units.select(rf.allocate_by_count(F.size("queues"), F.size("client_ids"), "AVG_BY_CIRCLE"))  # doctest: +SKIP
     """
     if _by_sql(strategy, engine):
-        return closed_form.owners_expression(*_columns(n_queues, n_clients), arrow_owners.by_count()[strategy], strict=True)
+        n, m = _columns(n_queues, n_clients)
+        return closed_form.owners_expression(n, m, arrow_owners.by_count()[strategy], strict=True)
     return allocate(n_queues, n_clients, strategy)
 
 
@@ -318,7 +319,8 @@ def try_allocate_by_count(
     Arguments are those of `allocate_by_count`. A number that is no integer fails the query here too.
     """
     if _by_sql(strategy, engine):
-        return closed_form.owners_expression(*_columns(n_queues, n_clients), arrow_owners.by_count()[strategy])
+        n, m = _columns(n_queues, n_clients)
+        return closed_form.owners_expression(n, m, arrow_owners.by_count()[strategy])
     return try_allocate(n_queues, n_clients, strategy)
 
 
@@ -373,8 +375,8 @@ def moved_by_count(
         As `allocate_by_count`.
     """
     if _by_sql(strategy, engine):
-        numbers = _columns(n_queues, n_clients_before, n_clients_after)
-        return closed_form.moved_expression(*numbers, arrow_owners.by_count()[strategy])
+        n, one, other = _columns(n_queues, n_clients_before, n_clients_after)
+        return closed_form.moved_expression(n, one, other, arrow_owners.by_count()[strategy])
     before, after = (try_allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after))
     return moved(before, n_clients_before, after, n_clients_after)
 
@@ -466,7 +468,7 @@ def _allocation(
             f"the arguments are (queues, clients, strategy), got the strategy {queues!r} in place of queues; "
             f"for a column of this name give F.col({queues!r})"
         )
-    arrays = {"queues": queues, "clients": clients}
+    arrays: dict[str, Any] = {"queues": queues, "clients": clients}
     arrays |= {name: options.get(name) for name in ("topic", "broker_rooms", "client_rooms")}
     params = {name: value for name, value in options.items() if name not in arrays and value is not None}
     by_row = {name: value for name, value in ({"strategy": strategy} | params).items() if isinstance(value, Column)}

@@ -155,7 +155,9 @@ def _checked(**tables: DataFrame) -> list[DataFrame]:
             if name not in kinds and name in _WANTED[table]:
                 raise ArgumentTypeError(f"{table} has no column {name} ({words}); it has {', '.join(frame.columns)}")
             if name in kinds and not isinstance(kinds[name], wanted):
-                raise ArgumentTypeError(f"column {name} of {table} must hold {words}, got {kinds[name].simpleString()}: cast it")
+                raise ArgumentTypeError(
+                    f"column {name} of {table} must hold {words}, got {kinds[name].simpleString()}: cast it"
+                )
     return checked
 
 

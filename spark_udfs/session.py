@@ -41,9 +41,10 @@ def session(master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str
 
     Notes
     -----
-    Python workers need rmqalloc, numpy and pyarrow. Those of a session that starts here run the interpreter that calls this, unless
-    ``PYSPARK_PYTHON`` or the setting ``spark.pyspark.python`` names another. A session that runs already keeps its own, which is
-    ``python3`` where nothing was set before it was made. The web interface is off. ``maxRecordsPerBatch`` keeps Spark's default, which measured best.
+    Python workers need rmqalloc, numpy and pyarrow. Those of a session that starts here run the interpreter that calls this,
+    unless ``PYSPARK_PYTHON`` or the setting ``spark.pyspark.python`` names another. A session that runs already keeps its own,
+    which is ``python3`` where nothing was set before it was made. The web interface is off. ``maxRecordsPerBatch`` keeps
+    Spark's default, which measured best.
     """
     require_spark(pyspark.__version__)
     builder = SparkSession.builder.appName(app_name)

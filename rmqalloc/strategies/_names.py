@@ -95,7 +95,9 @@ def unknown(name: Any, known: Registry) -> ArgumentError:
     base = outer.partition("/")[0]
     if base != outer and base and (versions := [base] * (base in known) + _versions(base, known)):
         are = "known is" if len(versions) == 1 else "known are"
-        return ArgumentError(f"unknown version of strategy {base}: {shortened(outer, 200)}; {are} {', '.join(versions)}")
+        return ArgumentError(
+            f"unknown version of strategy {base}: {shortened(outer, 200)}; {are} {', '.join(versions)}"
+        )
     meant = did_you_mean(name, known) if isinstance(name, str) else ""
     shown = repr(shortened(name, 200) if isinstance(name, str) else name)
     return ArgumentError(f"unknown strategy {shown}; known are {', '.join(known)}{meant}")

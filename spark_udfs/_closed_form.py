@@ -258,7 +258,7 @@ def _by_strategy(answer: Callable[[Formula], SqlText], usage: str) -> str:
     """Return the answer of the strategy that the argument names; an error if numbers do not suffice for it."""
     known = by_count()
     names = ", ".join(f"'{name}'" for name in known)
-    said = f"numbers of queues and clients suffice for {', '.join(known)} alone, got \\'' || strategy || '\\'; use allocate"
+    said = f"numbers of queues and clients suffice for {', '.join(known)} alone, got \\'' || strategy || '\\'"
     cases = "\n    ".join(f"WHEN '{name}' THEN {answer(formula).text}" for name, formula in known.items())
-    return f"""CASE WHEN strategy NOT IN ({names}) THEN raise_error('{said}')
+    return f"""CASE WHEN strategy NOT IN ({names}) THEN raise_error('{said}; use allocate{usage}')
     ELSE CASE strategy {cases} END END"""

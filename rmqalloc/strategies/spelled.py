@@ -20,9 +20,6 @@ from rmqalloc.text import did_you_mean, shortened
 MAX_LENGTH = 1 << 16
 """Most characters of a text with strategies: room for the names of thousands of machine rooms."""
 
-MOST_SHOWN = 200
-"""Most characters of it in a message."""
-
 # What a text may begin with from some place on. None of them can give back what it took, so each looks at a character once.
 _KEY = re.compile(r"\s*+(\w++)\s*+=\s*+")
 _QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
@@ -52,16 +49,16 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
         raise unknown(wrong[0], STRATEGIES)
     if not rest.endswith(")"):
         raise ArgumentError(
-            f"{_cut(text)!r} does not end with the parenthesis that it opens: write NAME(PARAMETER=VALUE,...)"
+            f"{text!r} does not end with the parenthesis that it opens: write NAME(PARAMETER=VALUE,...)"
         )
     taken = {one.name: one for made in names for one in STRATEGIES[made].parameters if one.kind != "strategy"}
     params: dict[str, Any] = {}
     for key, value in _pairs(text, rest[:-1]):
         if key not in taken:
             takes = ", ".join(one for one, parameter in taken.items() if parameter.is_spelled) or "no parameters"
-            raise ArgumentError(f"{_cut(text)!r}: {name} takes {takes}, got {_cut(key)}{did_you_mean(key, taken)}")
+            raise ArgumentError(f"{text!r}: {name} takes {takes}, got {key}{did_you_mean(key, taken)}")
         if key in params:
-            raise ArgumentError(f"{_cut(text)!r}: {key} is there twice")
+            raise ArgumentError(f"{text!r}: {key} is there twice")
         params[key] = _value(text, taken[key], value)
     return name, params
 
@@ -77,7 +74,7 @@ def with_params(text: str, params: Mapping[str, Any]) -> tuple[str, dict[str, An
     refuse_name(params)
     name, own = spelled(text)
     if twice := own.keys() & params.keys():
-        raise ArgumentError(f"{_cut(text)!r}: {min(twice)} is given beside it, too; give it once")
+        raise ArgumentError(f"{text!r}: {min(twice)} is given beside it, too; give it once")
     return name, {**own, **params}
 
 
@@ -121,11 +118,6 @@ def _closings(text: str) -> list[int]:
     return outside
 
 
-def _cut(text: str) -> str:
-    """Return a text as messages show it, which may be repeated for every row of a table."""
-    return shortened(text, MOST_SHOWN)
-
-
 def _check_length(text: str) -> None:
     if len(text) > MAX_LENGTH:
         raise ArgumentError(
@@ -149,8 +141,7 @@ def _pairs(text: str, inside: str) -> Iterator[tuple[str, str]]:
         end = value and _END.match(inside, value.end())
         if not key or not value or not end:
             raise ArgumentError(
-                f"{_cut(text)!r}: {_cut(inside[at:])!r} is not PARAMETER=VALUE; "
-                'a text with one of ,()" stands in double quotes'
+                f'{text!r}: {inside[at:]!r} is not PARAMETER=VALUE; a text with one of ,()" stands in double quotes'
             )
         yield key[1], value[0].rstrip()
         at, goes_on = end.end(), end[1] == ","
@@ -169,9 +160,9 @@ def _value(text: str, parameter: Parameter, given: str) -> Any:
         plain = _unquoted(given)
         return plain if kind == "text" else plain.split("+")
     if not parameter.is_spelled:
-        raise ArgumentError(f"{_cut(text)!r}: no text can give {name}; give it from Python, or as params in a file")
+        raise ArgumentError(f"{text!r}: no text can give {name}; give it from Python, or as params in a file")
     wanted = {"count": "a whole number", "decimal": "a number such as 0.25", "switch": "true or false"}[kind]
-    raise ArgumentError(f"{_cut(text)!r}: {name} must be {wanted}, got {_cut(given)!r}")
+    raise ArgumentError(f"{text!r}: {name} must be {wanted}, got {given!r}")
 
 
 def _unquoted(given: str) -> str:

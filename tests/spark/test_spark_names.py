@@ -176,21 +176,6 @@ def test_other_errors_are_not_explained_away():
         assert explained(text) == ""
 
 
-def test_a_long_strategy_is_cut():
-    from rmqalloc.strategies.spelled import with_params
-
-    for text in (
-        "A" * 5000,
-        "AVG/" + "9" * 5000,
-        f"CANARY({'x' * 5000}=1)",
-        f"CANARY(share={'5' * 5000})",
-        f"CANARY({'x' * 5000}",
-    ):
-        with pytest.raises(ValueError, match=r"A|C") as raised:
-            arrow_owners.usable(text, {}, ()) if "(" not in text else with_params(text, {})
-        assert len(str(raised.value)) < 600
-
-
 @pytest.mark.needs("pyspark")
 @pytest.mark.parametrize("is_here", [False, True])
 def test_workers_run_the_interpreter_of_the_driver_unless_another_is_named(monkeypatch, is_here):

@@ -91,21 +91,25 @@ def allocate_arrays(
 
 
 def _by_strategy(
-    queues: pa.Array, clients: pa.Array, columns: dict[str, pa.Array | None], given: dict[str, Any], strict: bool = False
+    queues: pa.Array,
+    clients: pa.Array,
+    columns: dict[str, pa.Array | None],
+    given: dict[str, Any],
+    strict: bool = False,
 ) -> pa.StructArray:
     """Return the owners, or what is wrong, of all rows; with ``strict`` wrong strategies raise."""
     by_row = {name: value for name, value in given.items() if isinstance(value, pa.Array)}
     same = {name: value for name, value in given.items() if name not in by_row and value is not None}
     arrays = {name: array for name, array in columns.items() if array is not None}
     sides = [plain(queues, "queues"), plain(clients, "clients")]
-    numbers = [pa.types.is_integer(side.type) for side in sides]
-    make = partial(_made, same, frozenset(by_row), frozenset(arrays), any(numbers))
+    by_numbers = any(pa.types.is_primitive(side.type) or pa.types.is_decimal(side.type) for side in sides)
+    make = partial(_made, same, frozenset(by_row), frozenset(arrays), by_numbers)
     own = StrategyColumns({name: _HOLDS.get(name, "any values") for name in by_row}, lambda _, __, row: make(row))
     try:
         default = make({})
     except Error as error:
         default = Unusable(str(error))
-    if any(numbers):
+    if by_numbers:
         batch = pa.RecordBatch.from_pydict(dict(zip(("queues", "clients"), _counted(sides), strict=True)) | by_row)
         parts = list(owners_of_counts(batch, default, own))
     else:

@@ -286,7 +286,9 @@ def _advance_topic(
     for text in events:
         event = json.loads(text)
         if REFUSED in event:
-            wrong.append({"topic": topic or None, "event": event["event"], "err_msg": event[REFUSED], CODE: event[CODE]})
+            wrong.append(
+                {"topic": topic or None, "event": event["event"], "err_msg": event[REFUSED], CODE: event[CODE]}
+            )
         else:
             known.apply(event)
             newest = max(newest, event["time"])

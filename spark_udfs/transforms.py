@@ -12,6 +12,7 @@ from pyspark.sql.types import StructField, StructType
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.batch_planning import BEST_BY, PlanSpec
 from rmqalloc.evaluation.parquet_plan import read_columns
+from rmqalloc.fleet.arrow_columns import SPARK_LISTS
 from rmqalloc.scenarios import read_scenarios, scenarios_of
 from spark_udfs._carried_columns import Carry, carried_fields, checked_carry, through_arrow
 from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, refuse_schema
@@ -129,7 +130,18 @@ def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transf
 
     def transform(units: DataFrame) -> DataFrame:
         read = read_columns(units.columns)
+        units = _with_types(units)
         refuse_schema(to_arrow_schema(units.select(read).schema), kernel.spec)
         return through_arrow(units, read, carried_fields(units, carry, kernel.schema), send)
 
     return transform
+
+
+def _with_types(units: DataFrame) -> DataFrame:
+    """Give types to lists that hold nothing, as ``array()`` makes them: Arrow has no lists of no type that hold no nulls."""
+    untyped = {
+        field.name: F.col(field.name).cast(SPARK_LISTS[field.name])
+        for field in units.schema.fields
+        if field.name in SPARK_LISTS and field.dataType.simpleString() == "array<void>"
+    }
+    return units.withColumns(untyped) if untyped else units

@@ -107,6 +107,6 @@ def counts_of(numbers: pa.Array, name: str) -> tuple[Counts, NDArray[np.bool_]]:
     (array([4, 0, 0]), array([False,  True,  True]))
     """
     check_type(name, numbers.type, pa.types.is_integer(numbers.type), "numbers or lists")
-    counts = np.asarray(numbers.fill_null(-1).cast(pa.int64(), safe=False))
-    bad = (counts < 0) | (counts > MAX_OF_ROW)
-    return np.where(bad, 0, counts), bad
+    counts = np.asarray(numbers.fill_null(0))
+    bad = np.asarray(numbers.is_null()) | (counts < 0) | (counts > MAX_OF_ROW)
+    return np.where(bad, 0, counts).astype(np.int64), bad

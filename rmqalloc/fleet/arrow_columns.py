@@ -27,8 +27,9 @@ _OTHERS += (pa.dictionary(pa.int8(), _NULL), pa.run_end_encoded(pa.int32(), _NUL
 _OTHER_IDS = frozenset(kind.id for kind in _OTHERS)
 
 _QUEUE = "array<struct<broker_name:string,{}:int>>"
-_CASTS = {"queues": _QUEUE.format("queue_id"), "brokers": _QUEUE.format("read_queue_nums")}
-_CASTS |= dict.fromkeys(("client_ids", "broker_rooms", "client_rooms", "machine_rooms"), "array<string>")
+SPARK_LISTS = {"queues": _QUEUE.format("queue_id"), "brokers": _QUEUE.format("read_queue_nums")}
+SPARK_LISTS |= dict.fromkeys(("client_ids", "broker_rooms", "client_rooms", "machine_rooms"), "array<string>")
+"""Types of the columns of lists, as a cast in Spark's SQL names them."""
 
 
 @dataclass
@@ -176,7 +177,8 @@ cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)
     """
     if not is_right:
         column = name.partition(".")[0]
-        kind_of_spark = _CASTS.get(column, "string" if words == "strings" else "bigint")
+        number = "string" if words == "strings" else "bigint"
+        kind_of_spark = number if words.startswith("numbers") else SPARK_LISTS.get(column, number)
         raise ArgumentTypeError(
             f"column {name} must hold {words}, got {kind}: cast it, as in cast({column} as {kind_of_spark})"
         )

@@ -56,7 +56,9 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
     for key, value in _pairs(text, rest[:-1]):
         if key not in taken:
             takes = ", ".join(one for one, parameter in taken.items() if parameter.is_spelled) or "no parameters"
-            raise ArgumentError(f"{quoted(text)}: {name} takes {takes}, got {shortened(key, 100)}{did_you_mean(key, taken)}")
+            raise ArgumentError(
+                f"{quoted(text)}: {name} takes {takes}, got {shortened(key, 100)}{did_you_mean(key, taken)}"
+            )
         if key in params:
             raise ArgumentError(f"{quoted(text)}: {key} is there twice")
         params[key] = _value(text, taken[key], value)

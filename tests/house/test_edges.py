@@ -23,7 +23,6 @@ from rmqalloc.snapshot.files._from_rows import from_rows
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.views.reported import ReportedOwners
-from spark_udfs import _arrow_owners as arrow_owners
 
 
 def sized(queues=(0,), clients=(0,), all_queues=(0,)):

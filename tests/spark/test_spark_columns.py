@@ -219,7 +219,9 @@ def test_very_many_queues_are_worked_on_in_pieces(monkeypatch):
     whole, sizes = answers(), []
     read_batch = row_owners.read_batch
     monkeypatch.setattr(row_owners, "MAX_QUEUES_PER_BATCH", 40)
-    monkeypatch.setattr(row_owners, "read_batch", lambda piece, *of: sizes.append(piece.num_rows) or read_batch(piece, *of))
+    monkeypatch.setattr(
+        row_owners, "read_batch", lambda piece, *of: sizes.append(piece.num_rows) or read_batch(piece, *of)
+    )
     in_pieces = answers()
     assert in_pieces[1] == whole[1]
     assert in_pieces[0] == [owners if len(owners) <= 40 else None for owners in whole[0]]
@@ -267,7 +269,10 @@ def test_a_null_without_a_type_is_a_null():
             lambda: arrow_figures.assignment_metrics(pa.array([1]), pa.array([1])),
             "owners must be lists of integers, got int64",
         ),
-        (lambda: arrow_figures.assignment_metrics(pa.array([[1]]), pa.array([1.0])), "column n_clients must hold numbers or lists"),
+        (
+            lambda: arrow_figures.assignment_metrics(pa.array([[1]]), pa.array([1.0])),
+            "column n_clients must hold numbers or lists",
+        ),
         (
             lambda: arrow_figures.moved(*[pa.array([[0]]), pa.array(["c"])] * 2),
             "clients must be lists of strings or numbers",

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.expand import names_of_owners
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.arrow_columns import utf8
+from rmqalloc.fleet.arrow_columns import list_lengths, utf8
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.text import shortened
 from spark_udfs._arrow_owners import allocate_arrays
@@ -114,6 +113,5 @@ def by_name(queues: pa.Array, clients: pa.Array, positions: pa.Array) -> pa.Arra
     fleet = Fleet.from_arrow(good).sorted()
     named = names_of_owners(fleet, np.asarray(positions.flatten()), np.arange(fleet.n_units))
     entries = pa.StructArray.from_arrays([named[field.name] for field in _NAMED], fields=list(_NAMED))
-    lengths = np.asarray(pc.list_value_length(positions).fill_null(0), np.int64)
-    offsets = pa.array(offsets_of(lengths).astype(np.int32))
+    offsets = pa.array(offsets_of(list_lengths(positions)).astype(np.int32))
     return pa.ListArray.from_arrays(offsets, entries, mask=positions.is_null())

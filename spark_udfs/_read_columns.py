@@ -4,13 +4,12 @@ from collections.abc import Iterable
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, IntegerType, NullType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, StructField, StructType
 
 from rmqalloc.errors import ArgumentError
-from spark_udfs.map_in_arrow import quoted
+from rmqalloc.fleet.arrow_columns import SPARK_LISTS
 
-_NUMBERS = ("read_queue_nums", "queue_id")
-_ENTRIES = {"brokers": ("broker_name", "read_queue_nums"), "queues": ("broker_name", "queue_id")}
+_FIELDS = ("broker_name", "queue_id", "read_queue_nums")
 
 
 def is_case_sensitive(frame: DataFrame) -> bool:
@@ -34,28 +33,33 @@ def with_names(frame: DataFrame, names: Iterable[str], what: str = "the table") 
 
 
 def readable(frame: DataFrame, names: Iterable[str]) -> DataFrame:
-    """Return a table with the columns and fields that are read under their names, and with types for nulls in lists."""
+    """Return a table with the columns and fields that are read under their names, and with types for lists that have none.
+
+    ``array()`` makes such lists, which hold nothing: Arrow has no lists of no type that hold no nulls.
+    """
     frame = with_names(frame, names)
     is_exact = is_case_sensitive(frame)
-    for field in [one for one in frame.schema.fields if one.name in names]:
-        kind = _typed(field.dataType, field.name, is_exact) if isinstance(field.dataType, ArrayType) else field.dataType
-        if kind != field.dataType:
-            frame = frame.withColumn(field.name, F.col(quoted(field.name)).cast(kind))
+    for field in [one for one in frame.schema.fields if one.name in SPARK_LISTS]:
+        kind = field.dataType
+        if kind.simpleString() == "array<void>":
+            frame = frame.withColumn(field.name, F.col(field.name).cast(SPARK_LISTS[field.name]))
+        elif (
+            not is_exact
+            and isinstance(kind, ArrayType)
+            and (entry := _with_fields(kind.elementType)) != kind.elementType
+        ):
+            frame = frame.withColumn(field.name, F.col(field.name).cast(ArrayType(entry, kind.containsNull)))
     return frame
 
 
-def _typed(kind: DataType, name: str, is_exact: bool) -> DataType:
-    """Return the type of a column or field of this name, with the names of fields in lower case where they are read."""
-    if isinstance(kind, ArrayType):
-        if isinstance(kind.elementType, NullType) and name in _ENTRIES:
-            return ArrayType(
-                StructType([StructField(one, _typed(NullType(), one, is_exact)) for one in _ENTRIES[name]])
-            )
-        return ArrayType(_typed(kind.elementType, name, is_exact), kind.containsNull)
-    if isinstance(kind, StructType):
-        read = {one for one in _ENTRIES.get(name, ()) if one not in kind.names and not is_exact}
-        named = [(one.name.lower() if one.name.lower() in read else one.name, one) for one in kind]
-        return StructType([StructField(new, _typed(one.dataType, new, is_exact), one.nullable) for new, one in named])
-    if isinstance(kind, NullType):
-        return IntegerType() if name in _NUMBERS else StringType()
-    return kind
+def _with_fields(entry: DataType) -> DataType:
+    """Return the type of a queue or a broker with the names of the fields that are read."""
+    if not isinstance(entry, StructType):
+        return entry
+    read = [name for name in _FIELDS if name not in entry.names]
+    return StructType(
+        [
+            StructField(one.name.lower() if one.name.lower() in read else one.name, one.dataType, one.nullable)
+            for one in entry
+        ]
+    )

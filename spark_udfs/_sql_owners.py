@@ -11,13 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rmqalloc.errors import ArgumentTypeError
 from spark_udfs import _arrow_figures as arrow_figures
 from spark_udfs import _arrow_owners as arrow_owners
 from spark_udfs import _named_owners as named_owners
-from spark_udfs._arrow_owners import typed
+from spark_udfs._arrow_owners import DEFAULT, typed
 
 FORMER_ORDER_UNTIL = "0.3.0"
 """First release that refuses the former order of arguments."""
@@ -74,11 +73,8 @@ def _is_text(array: pa.Array) -> bool:
 
 
 def _named_or_avg(strategy: pa.Array | None, n_rows: int) -> pa.Array:
-    """Return the strategies of all rows; one that is null or not given is AVG."""
-    if strategy is None:
-        return pa.repeat("AVG", n_rows)
-    named = typed(strategy, pa.string())
-    return pc.fill_null(named, "AVG") if _is_text(named) else named
+    """Return the strategies of all rows; where none is given they are AVG, and so is a null, later."""
+    return pa.repeat(DEFAULT, n_rows) if strategy is None else strategy
 
 
 def _try_allocate(strategy: pa.Array, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:

@@ -19,7 +19,7 @@ from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evaluation.rows import Reason, read_batch
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow import text_array
-from rmqalloc.fleet.arrow_columns import hosts_of, utf8
+from rmqalloc.fleet.arrow_columns import hosts_of, plain, utf8
 from rmqalloc.fleet.columns import distinct_strings, ranges
 from rmqalloc.results.schemas import columns
 from rmqalloc.scenarios.subfleet import unmoved
@@ -84,7 +84,7 @@ def expand_stream(
     The columns to carry are put behind those of `OWNED_SCHEMA`, see `rmqalloc.evaluation.plan_batch`.
     """
     check_carried(carry, OWNED_SCHEMA)
-    for piece, too_large in pieces(batches, spec, max_queues, with_owners=True):
+    for piece, too_large in pieces(batches, spec.scenarios, max_queues, with_owners=True):
         yield from with_carried(*_expanded(piece, spec, too_large), carry)
 
 
@@ -116,7 +116,7 @@ def load_stream(
     batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int = MAX_QUEUES_PER_BATCH
 ) -> Iterator[pa.RecordBatch]:
     """Yield `client_load` of a stream of batches, in pieces of at most ``max_queues`` queues."""
-    for piece, too_large in pieces(batches, spec, max_queues, with_owners=False):
+    for piece, too_large in pieces(batches, spec.scenarios, max_queues, with_owners=False):
         yield _loaded(piece, spec, too_large)
 
 
@@ -169,7 +169,7 @@ def _expanded(
     key = np.concatenate(keys)
     order = np.argsort(key, kind="stable")
     row, scenario = np.divmod(key[order], n)
-    names = {name: utf8(batch.column(name).cast(pa.string())) for name in ("consumer_group", "topic")}
+    names = {name: utf8(plain(batch.column(name), name).cast(pa.string())) for name in ("consumer_group", "topic")}
     named = {name: column.take(pa.array(row)) for name, column in names.items()}
     named["scenario"] = words_column(spec.names, scenario)
     for name in ("broker_name", "queue_id", "client_id", "err_code", "err_msg"):

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc.evaluation.batch_planning import MAX_QUEUES_PER_BATCH, PlanSpec, plan_stream
+from rmqalloc.fleet.arrow_columns import taken
 from rmqalloc.fleet.columns import among
 
 REASON = pa.schema([("scenario", pa.string()), ("err_code", pa.int32()), ("err_msg", pa.string())])
@@ -50,9 +51,8 @@ def _bad_rows(batch: pa.RecordBatch, planned: pa.RecordBatch, first: int, spec: 
     at = np.flatnonzero(planned.column("err_code"))
     row, state = np.divmod(first + at, 1 if spec.output == "best" else len(spec.names))
     once = (state == 0) | ~among(row, row[state == 0])
-    rows, reasons = pa.array(row[once]), pa.array(at[once])
-    own = [batch.column(field.name).take(rows) for field in _own(batch.schema)]
-    why = [planned.column(field.name).take(reasons) for field in REASON]
+    own = [taken(batch.column(field.name), row[once]) for field in _own(batch.schema)]
+    why = [taken(planned.column(field.name), at[once]) for field in REASON]
     return pa.RecordBatch.from_arrays([*own, *why], schema=quarantine_schema(batch.schema))
 
 

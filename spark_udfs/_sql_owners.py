@@ -78,7 +78,7 @@ def _named_or_avg(strategy: pa.Array | None, n_rows: int) -> pa.Array:
 
 
 def _try_allocate(strategy: pa.Array, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
-    """Try to allocate; a strategy that cannot be used is raised all the same, as `spark_udfs._arrow_owners.owners` says."""
+    """Try to allocate; a strategy that cannot be used is raised nevertheless, as `spark_udfs._arrow_owners.owners` says."""
     return arrow_owners.owners(strategy, queues, clients, **given)
 
 

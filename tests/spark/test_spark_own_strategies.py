@@ -225,7 +225,7 @@ def test_sql_and_strategies_in_a_column(spark, fleet, answers):
     table = fleet[0].append_column("chosen", pa.array(chosen))
     call = "rmq_allocate_or_error({}, client_ids, {}, topic)"
     got = spark.sql(
-        f"SELECT {call.format('chosen', 'brokers')} AS c, {call.format(repr(SPELLED[1]), 'queues')} AS t FROM {{own}}",
+        f"SELECT {call.format('brokers', 'chosen')} AS c, {call.format('queues', repr(SPELLED[1]))} AS t FROM {{own}}",
         own=spark.createDataFrame(table),
     ).toArrow()
     assert_said(got["t"].to_pylist(), answers[SPELLED[1]])

@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation.parquet_plan import read_columns
 from rmqalloc.evaluation.unit_files import Piece, UnitFiles, cut
 from spark_udfs.job import _versions as versions
 from spark_udfs.job._on_worker import tasks_at_once
@@ -15,6 +13,7 @@ from spark_udfs.job._plan_kernels import ReadPieces
 from spark_udfs.job._progress import say
 from spark_udfs.job._sources import UnitSource, content, files_of, identity, parsed
 from spark_udfs.map_in_arrow import ddl, refuse_schema
+from spark_udfs.transforms import checked_units
 
 _TASKS_PER_PROCESSOR = 8
 """Fewest tasks that read files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
@@ -139,6 +138,5 @@ class _FrameUnits:
 
 
 def _through(units: DataFrame, kernel: Any) -> DataFrame:
-    read = units.select(read_columns(units.columns))
-    refuse_schema(to_arrow_schema(read.schema), kernel.spec)
-    return read.mapInArrow(kernel, ddl(kernel.schema))
+    units, read = checked_units(units, kernel.spec)
+    return units.select(read).mapInArrow(kernel, ddl(kernel.schema))

@@ -38,7 +38,8 @@ def tables(rows):
             whole.setdefault(name, pa.nulls(1, TYPES[name]))
         made.setdefault(kinds, []).append(pa.table({"kind": pa.array([row.kind]), **whole}))
     names = [one[0].column_names for one in made.values()]
-    return [pa.concat_tables([table.select(columns) for table in some]) for some, columns in zip(made.values(), names, strict=True)]  # fmt: skip
+    ordered = ([table.select(columns) for table in some] for some, columns in zip(made.values(), names, strict=True))
+    return [pa.concat_tables(some) for some in ordered]
 
 
 def frames(spark, rows):
@@ -70,7 +71,9 @@ def by_transform(spark, rows, _folder):
 
 def by_plan_column(spark, rows, _folder):
     made = [
-        frame.select("kind", rf.plan(F.struct(*[n for n in frame.columns if n != "kind"]), SCENARIOS, "AVG")[0].alias("p"))
+        frame.select(
+            "kind", rf.plan(F.struct(*[n for n in frame.columns if n != "kind"]), SCENARIOS, "AVG")[0].alias("p")
+        )
         for frame in frames(spark, rows)
     ]
     return {row.kind: of_plan(row.p.asDict()) for frame in made for row in frame.collect()}
@@ -121,7 +124,8 @@ def by_sql(spark, rows, _folder):
     for frame in frames(spark, [row for row in rows if row.is_for_functions]):
         queues = "queues" if "queues" in frame.columns else "brokers"
         frame.createOrReplaceTempView("hostile")
-        call = f"queues => {queues}, clients => client_ids, strategy => strategy, topic => topic, virtual_nodes => virtual_nodes"
+        call = f"queues => {queues}, clients => client_ids, strategy => strategy, topic => topic"
+        call += ", virtual_nodes => virtual_nodes"
         for row in spark.sql(f"SELECT kind, rmq_allocate_or_error({call}) a FROM hostile").collect():
             found[row.kind] = (UNKNOWN, row.a.error, row.a.owners)
     return found
@@ -140,14 +144,19 @@ def by_joins(spark, rows, _folder):
     """What `joins.units` makes of tables, through a transform; the right answer is `plan_batch` of the row it made."""
     given = [(row.kind, brokers, ids) for row, brokers, ids in tabular(rows)]
     twos = [(kind, *broker) for kind, brokers, _ in given for broker in brokers if broker]
-    routes = spark.createDataFrame(list(dict.fromkeys(twos)), "topic string, broker_name string, read_queue_nums bigint")
+    routes = spark.createDataFrame(
+        list(dict.fromkeys(twos)), "topic string, broker_name string, read_queue_nums bigint"
+    )
     clients = [(kind, one, 1) for kind, _, ids in given for one in ids]
     clients += [("too many channels", "c", 2_000_000_000)]
     consumers = spark.createDataFrame(clients, "consumer_group string, client_id string, channels bigint")
     names = [(kind, kind) for kind, *_ in given] + [("too many channels", "good")]
     made = units(routes, consumers, spark.createDataFrame(names, "consumer_group string, topic string"))
     rows = made.toArrow()
-    right = {row["consumer_group"]: of_plan(row) for row in plan_batch(rows.combine_chunks().to_batches()[0], SPEC).to_pylist()}
+    right = {
+        row["consumer_group"]: of_plan(row)
+        for row in plan_batch(rows.combine_chunks().to_batches()[0], SPEC).to_pylist()
+    }
     planned = spark.createDataFrame(rows).transform(assign("AVG")).collect()
     return {row.consumer_group: of_plan(row.asDict()) for row in planned}, right
 

@@ -8,6 +8,7 @@ import pytest
 from hostile_rows import GOOD, HOSTILE_ROWS, OF_GOOD, TYPES, HostileRow
 
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation.limits import Sizes
 from rmqalloc.evaluation.parquet_plan import plan_files
 from rmqalloc.evaluation.quarantine import plan_and_quarantine
 from spark_udfs._arrow_owners import allocate_arrays, owners, owners_or_error
@@ -161,7 +162,7 @@ def coded_lists(array):
 
 
 def runs(array):
-    return pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), array)
+    return pa.RunEndEncodedArray.from_arrays(pa.array(range(1, len(array) + 1), pa.int32()), array)
 
 
 FORMS = {
@@ -178,7 +179,7 @@ FORMS = {
     "slices of views": lambda array: pa.concat_arrays([pa.array(array.to_pylist() * 3, viewed(array.type))]).slice(
         2, 2
     ),
-    "slices of runs": lambda array: runs(array).slice(0, 2),
+    "slices of runs": lambda array: runs(pa.concat_arrays([array, array, array])).slice(2, 2),
 }
 
 
@@ -188,6 +189,8 @@ def test_all_forms_of_text_and_lists_are_read(form):
     plain = {name: pa.array([row[name] for row in rows], TYPES[name]) for name in rows[0]}
     asked = [("T", 0, OF_GOOD), ("U", 5, None)]
     batch = pa.RecordBatch.from_pydict({name: FORMS[form](array) for name, array in plain.items()})
+    sizes = Sizes.of(batch, ())
+    assert (sizes.queues.tolist(), sizes.clients.tolist()) == ([4, 4], [2, 2]), "bounded before they are read"
     for planned in (
         plan_batch(batch, SPEC),
         *plan_stream([batch], SPEC),

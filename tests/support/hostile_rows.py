@@ -34,7 +34,9 @@ class HostileRow(NamedTuple):
         given = {
             name: value for name, value in GOOD.items() if name != "brokers" or "queues" not in self.row
         } | self.row
-        columns = {name: _column([value], (self.types or TYPES).get(name, TYPES.get(name))) for name, value in given.items()}
+        columns = {
+            name: _column([value], (self.types or TYPES).get(name, TYPES.get(name))) for name, value in given.items()
+        }
         return pa.RecordBatch.from_pydict(columns)
 
     @property

@@ -23,7 +23,8 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import sort_client_ids
 
 __all__ = [
-    "CHECKED_DDL", "CODE", "JOINS", "KINDS", "MAX_COPIED", "REFUSED", "CheckedEvents", "Window", "brokers_of", "check", "checked",
+    "CHECKED_DDL", "CODE", "JOINS", "KINDS", "MAX_COPIED", "REFUSED", "CheckedEvents", "EventError", "Window", "brokers_of",
+    "check", "checked",
 ]  # fmt: skip
 
 JOINS = ("join", "heartbeat")
@@ -157,8 +158,8 @@ def checked(topic: str, text: str, now: int, window: Window, n_copies: int = 1) 
     """Check an event and return it as it goes on to the state.
 
     The time is for Spark's watermark: a clock that is ahead moves it to processing time at most, a refused event not at all.
-    The text of a refused event is a JSON object of `REFUSED`, `CODE` and ``event``. An event that is too long to be copied for all of
-    its ``n_copies`` topics is refused, and comes once, without a topic.
+    The text of a refused event is a JSON object of `REFUSED`, `CODE` and ``event``. An event that is too long to be copied for
+    all of its ``n_copies`` topics is refused, and comes once, without a topic.
     """
     event = json.loads(text)
     try:

@@ -38,7 +38,8 @@ def tables(rows):
             whole.setdefault(name, pa.nulls(1, TYPES[name]))
         made.setdefault(kinds, []).append(pa.table({"kind": pa.array([row.kind]), **whole}))
     names = [one[0].column_names for one in made.values()]
-    return [pa.concat_tables([table.select(columns) for table in some]) for some, columns in zip(made.values(), names, strict=True)]  # fmt: skip
+    ordered = ([table.select(columns) for table in some] for some, columns in zip(made.values(), names, strict=True))
+    return [pa.concat_tables(some) for some in ordered]
 
 
 def frames(spark, rows):
@@ -123,7 +124,8 @@ def by_sql(spark, rows, _folder):
     for frame in frames(spark, [row for row in rows if row.is_for_functions]):
         queues = "queues" if "queues" in frame.columns else "brokers"
         frame.createOrReplaceTempView("hostile")
-        call = f"queues => {queues}, clients => client_ids, strategy => strategy, topic => topic, virtual_nodes => virtual_nodes"
+        call = f"queues => {queues}, clients => client_ids, strategy => strategy, topic => topic"
+        call += ", virtual_nodes => virtual_nodes"
         for row in spark.sql(f"SELECT kind, rmq_allocate_or_error({call}) a FROM hostile").collect():
             found[row.kind] = (UNKNOWN, row.a.error, row.a.owners)
     return found

@@ -15,12 +15,15 @@ from rmqalloc.evaluation.batch_planning import MAX_QUEUES_PER_BATCH, pieces
 from rmqalloc.evaluation.limits import Sizes
 from rmqalloc.evaluation.row_strategies import StrategyColumns, Unusable, rules_of_rows
 from rmqalloc.evaluation.rows import Bad, ErrCode, Reason, read_batch
+from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import check_type
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
 
 Counts = NDArray[np.int64]
+
+_NO_UNITS = Fleet.from_groups([])
 
 
 class RowOwners(NamedTuple):
@@ -77,7 +80,7 @@ def owners_of_counts(batch: pa.RecordBatch, default: Strategy, columns: Strategy
             given = batch.column(side)[row].as_py()
             text = f"the number of {side} must be from 0 to {MAX_OF_ROW}, got {'null' if given is None else given}"
             bad[row] = Reason(ErrCode.MALFORMED, text) if wrong[row] else Reason(ErrCode.EMPTY, none)
-    rules, texts = rules_of_rows(batch, None, default, columns)
+    rules, texts = rules_of_rows(batch, _NO_UNITS, default, columns)
     for row, text in texts.items():
         bad.setdefault(row, Reason(ErrCode.BAD_STRATEGY, text))
     lengths, clients = counts["queues"].copy(), counts["clients"].astype(np.int32)

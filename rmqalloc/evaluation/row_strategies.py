@@ -58,11 +58,10 @@ class StrategyColumns:
 
 
 def rules_of_rows(
-    batch: pa.RecordBatch, fleet: Fleet | None, default: Strategy, columns: StrategyColumns
+    batch: pa.RecordBatch, fleet: Fleet, default: Strategy, columns: StrategyColumns
 ) -> tuple[Rules, dict[int, str]]:
     """Return the strategies of all rows, and the rows whose strategy is wrong: theirs is `Unusable`."""
-    if fleet is not None:
-        check_columns(fleet, default)
+    check_columns(fleet, default)
     read = {name: optional_column(batch, name, holds) for name, holds in columns.kinds.items()}
     given = {name: column for name, column in read.items() if column is not None}
     if not given:

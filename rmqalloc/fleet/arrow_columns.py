@@ -22,9 +22,9 @@ _NOWHERE = np.zeros(0, np.int64)
 
 # Forms of text and lists that some of Arrow's functions do not read, and types of others' making.
 _NULL = pa.null()
-_OTHERS = (pa.string_view(), pa.list_view(_NULL), pa.large_list_view(_NULL), pa.list_(_NULL, 1))
-_OTHERS += (pa.dictionary(pa.int8(), _NULL), pa.run_end_encoded(pa.int32(), _NULL), pa.bool8())
-_OTHER_IDS = frozenset(kind.id for kind in _OTHERS)
+_VIEWS = (pa.string_view(), pa.list_view(_NULL), pa.large_list_view(_NULL), pa.list_(_NULL, 1))
+_CODED = (pa.dictionary(pa.int8(), _NULL), pa.run_end_encoded(pa.int32(), _NULL), pa.bool8())
+_OTHER_IDS = frozenset(kind.id for kind in (*_VIEWS, *_CODED))
 
 _QUEUE = "array<struct<broker_name:string,{}:int>>"
 SPARK_LISTS = {"queues": _QUEUE.format("queue_id"), "brokers": _QUEUE.format("read_queue_nums")}

@@ -9,6 +9,7 @@ from hostile_rows import GOOD, HOSTILE_ROWS, OF_GOOD, TYPES, HostileRow
 from rmqalloc.evaluation.quarantine import plan_and_quarantine
 
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation.limits import Sizes
 from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs._arrow_owners import allocate_arrays, owners, owners_or_error
 from spark_udfs._arrow_plan import plan_array, plan_rows
@@ -161,7 +162,7 @@ def coded_lists(array):
 
 
 def runs(array):
-    return pa.RunEndEncodedArray.from_arrays(pa.array([1, 2], pa.int32()), array)
+    return pa.RunEndEncodedArray.from_arrays(pa.array(range(1, len(array) + 1), pa.int32()), array)
 
 
 FORMS = {
@@ -178,7 +179,7 @@ FORMS = {
     "slices of views": lambda array: pa.concat_arrays([pa.array(array.to_pylist() * 3, viewed(array.type))]).slice(
         2, 2
     ),
-    "slices of runs": lambda array: runs(array).slice(0, 2),
+    "slices of runs": lambda array: runs(pa.concat_arrays([array, array, array])).slice(2, 2),
 }
 
 
@@ -188,6 +189,8 @@ def test_all_forms_of_text_and_lists_are_read(form):
     plain = {name: pa.array([row[name] for row in rows], TYPES[name]) for name in rows[0]}
     asked = [("T", 0, OF_GOOD), ("U", 5, None)]
     batch = pa.RecordBatch.from_pydict({name: FORMS[form](array) for name, array in plain.items()})
+    sizes = Sizes.of(batch, ())
+    assert (sizes.queues.tolist(), sizes.clients.tolist()) == ([4, 4], [2, 2]), "bounded before they are read"
     for planned in (
         plan_batch(batch, SPEC),
         *plan_stream([batch], SPEC),
@@ -198,28 +201,49 @@ def test_all_forms_of_text_and_lists_are_read(form):
     [(_, bad)] = plan_and_quarantine([batch], SPEC)
     assert bad.select(batch.schema.names).to_pylist() == batch.slice(1).to_pylist()
     two = PlanSpec("AVG", scenarios=[{"name": "x", "changes": [{"remove_clients": {"count": 1}}]}])
-    assert plan_batch(batch.rename_columns([*batch.schema.names[:-1], "region"]), two, carry=["region"])["region"].to_pylist() == ["AVG"] * 2 + ["AVGG"] * 2  # fmt: skip
+    carried = plan_batch(batch.rename_columns([*batch.schema.names[:-1], "region"]), two, carry=["region"])
+    assert carried["region"].to_pylist() == ["AVG", "AVG", "AVGG", "AVGG"]
 
 
-BROKERS_CAST = "cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)"
-CLIENTS_CAST = "cast(client_ids as array<string>)"
+BROKERS_CAST = "cast it, as in cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)"
+CLIENTS_CAST = "cast it, as in cast(client_ids as array<string>)"
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "kind", "said"),
+    ("name", "value", "kind", "said"),
     [
-        ("topic", [b"T"], pa.binary(), "column topic must hold strings, got binary: cast it, as in cast(topic as string)"),
-        ("client_ids", [[b"x"]], pa.list_(pa.binary()), f"column client_ids must hold strings, got binary: cast it, as in {CLIENTS_CAST}"),
-        ("brokers", [[("b", 2.0)]], pa.float64(), f"must hold integers, got double: cast it, as in {BROKERS_CAST}"),
-        ("brokers", [[("b", "2")]], pa.string(), f"must hold integers, got string: cast it, as in {BROKERS_CAST}"),
-        ("brokers", [[("b", Decimal(2))]], pa.decimal128(10, 0), f"must hold integers, got decimal128(10, 0): cast it, as in {BROKERS_CAST}"),
-        ("strategy", [1], pa.int32(), "column strategy must hold strings, got int32: cast it, as in cast(strategy as string)"),
-        ("virtual_nodes", [2.5], pa.float64(), "column virtual_nodes must hold integers, got double: cast it, as in cast(virtual_nodes as bigint)"),
+        (
+            "topic",
+            b"T",
+            pa.binary(),
+            "column topic must hold strings, got binary: cast it, as in cast(topic as string)",
+        ),
+        (
+            "client_ids",
+            [b"x"],
+            pa.list_(pa.binary()),
+            f"column client_ids must hold strings, got binary: {CLIENTS_CAST}",
+        ),
+        ("brokers", [("b", 2.0)], pa.float64(), f"must hold integers, got double: {BROKERS_CAST}"),
+        ("brokers", [("b", "2")], pa.string(), f"must hold integers, got string: {BROKERS_CAST}"),
+        (
+            "brokers",
+            [("b", Decimal(2))],
+            pa.decimal128(9, 0),
+            f"must hold integers, got decimal128(9, 0): {BROKERS_CAST}",
+        ),
+        (
+            "strategy",
+            1,
+            pa.int32(),
+            "column strategy must hold strings, got int32: cast it, as in cast(strategy as string)",
+        ),
+        ("virtual_nodes", 2.5, pa.float64(), "got double: cast it, as in cast(virtual_nodes as bigint)"),
     ],
-)  # fmt: skip
-def test_another_type_is_refused_with_the_cast_that_corrects_it(name, values, kind, said, tmp_path):
+)
+def test_another_type_is_refused_with_the_cast_that_corrects_it(name, value, kind, said, tmp_path):
     kind = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", kind)])) if name == "brokers" else kind
-    batch = HostileRow("", {name: values[0]}, 0, types={name: kind}).batch()
+    batch = HostileRow("", {name: value}, 0, types={name: kind}).batch()
     for face in FACES.values():
         with pytest.raises(TypeError) as raised:
             face(batch, tmp_path)

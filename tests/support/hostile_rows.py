@@ -80,6 +80,7 @@ HOSTILE_ROWS = [
     HostileRow("read_queue_nums too large", {"brokers": [("b", 2**40)]}, 4, "the unit has, or some scenario could give it"),
     HostileRow("queues too many", {"brokers": [("a", MAX_OF_ROW), ("b", 1)]}, 4, "the unit has, or some scenario could"),
     HostileRow("broker twice", {"brokers": [("b", 2), ("b", 2)]}, 3, TWICE.format("b", 0)),
+    HostileRow("broker of one queue twice", {"brokers": [("a", 1), ("b", 1), ("b", 1)]}, 3, TWICE.format("b", 0)),
     HostileRow("queue twice", {"queues": [("b", 4), ("a", 7), ("b", 4)]}, 3, TWICE.format("b", 4)),
     HostileRow("queue_id null", {"queues": [("b", None)]}, 1, "queue_id at position 0 of queues must be an integer from"),
     HostileRow("queue_id negative", {"queues": [("b", 1), ("b", -1)]}, 0, owners=[0, 1]),

@@ -66,7 +66,7 @@ def ways(source: Path, target: Path) -> list[Way]:
         job = ["--input", str(source), "--output", str(target / "job"), "--strategy", strategy]
         found += [
             Way("no Spark", strategy, [python, "-m", "rmqalloc", "bulk", *in_out]),
-            Way("file job", strategy, [python, "-m", "spark_udfs.job", *job, "--file-job", "--force"]),
+            Way("file job", strategy, [python, "-m", "spark_udfs.job", *job, "--file-job", "--overwrite"]),
             Way("transform", strategy, [python, "-c", TRANSFORM, str(source), str(target / "rows"), strategy, cores]),
         ]
     return found

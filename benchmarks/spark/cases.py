@@ -15,8 +15,7 @@ from worker_rivals import N_SCENARIOS, PARAMS
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.parquet_plan import plan_files
-from spark_udfs.job import _planning_job as planning_job
-from spark_udfs.job._sources import UnitSource
+from spark_udfs import plan_table
 from spark_udfs.transforms import assign
 
 ONE_STRATEGY, SCENARIOS, ODD = "one strategy", "32 scenarios", "bad and giant units"
@@ -108,15 +107,16 @@ def files(found: Fleets, where: Path) -> Iterator[Case]:
 
 
 def _without_rows(table: str, group: str, spec: PlanSpec, found: Fleets, where: Path) -> Iterator[Case]:
-    """Those of us who do not send rows through the JVM."""
+    """Those of us that read Parquet in Python."""
     for name, plan in ((FILE_JOB, file_job), (THREADS, on_threads)):
         run, warm_up = (partial(plan, units, where, spec) for units in (found.whole, found.small))
         yield Case(table, group, name, found.whole.count, run, warm_up, max(len(spec.scenarios), 1))
 
 
 def file_job(units: Units, where: Path, spec: PlanSpec) -> None:
-    """The planning job whose workers read and write Parquet, its summary and ranking included."""
-    planning_job.run_job(UnitSource(str(units.paths[0])), str(where / "job"), spec, by_files=True, force=True)
+    """The planning job whose workers read Parquet and whose JVM writes it, its summary and ranking included."""
+    spark = SparkSession.active()
+    plan_table(spark, str(units.paths[0]), spec, out=str(where / "job"), overwrite=True, in_workers=True)
 
 
 def on_threads(units: Units, where: Path, spec: PlanSpec) -> None:

@@ -8,7 +8,7 @@ _TYPING = "tests/house/test_typing.py -k public"
 _DESCRIBED = "spark_udfs/_sql.py"
 _COLUMNS = "spark_udfs/_arrow_owners.py"
 _PLANNING = "spark_udfs/job/_planning_job.py"
-_BULK = "rmqalloc/evaluation/parquet_plan.py"
+_BULK = "rmqalloc/evaluation/unit_files.py"
 
 MUTANTS = [
     Mutant(_COLUMNS, "if strict and name is not None:", "if False:", "a typo in SQL is null in all rows", _WORDS),

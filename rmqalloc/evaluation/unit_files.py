@@ -1,22 +1,7 @@
-"""Files of units: which Parquet files a path names, what columns they have, and their rows. Imports no pyspark.
+"""Files of units: which Parquet files a path names, what columns they have, and their rows.
 
-`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module alone says which. The rules
-are Spark's defaults, or refuse what Spark would pass over in silence; `docs/reading.md` gives an example of each.
-
-1. A source is one Parquet file, or a directory of them.
-2. Names that begin with ``.``, or with ``_`` and have no ``=``, and names that end in ``._COPYING_`` are hidden.
-3. Every other file is read as Parquet, whatever its name; one that is no Parquet is refused.
-4. Files of no bytes are passed over.
-5. Directories ``name=value`` are columns; values stay text, ``%xx`` is decoded, ``__HIVE_DEFAULT_PARTITION__`` is null. All
-   files lie below the same names in the same order.
-6. Other directories are not read; beside partitions, or where there is no file, they are refused.
-7. A column that is read and comes from directories is not in the files too.
-8. The columns that are read are the same in all files, and of the same types but for Arrow's forms of text, lists and
-   dictionaries.
-9. A column, or what its lists or structs hold, of type null in some files is one of nulls, of the type of the others.
-10. Names of columns match whatever their case; two columns of a file that match one that is read are refused.
-11. Tables of Delta and Iceberg are refused: their files hold rows that the table has no more.
-12. Files are read in the order of their paths below the source, rows in the order of the file.
+`bulk`, Spark's workers and Spark itself read the same rows of a directory, because this module alone says which. Its twelve rules
+stand in ``docs/reading.md``. They are Spark's defaults, and refuse what Spark would pass over in silence.
 """
 
 from __future__ import annotations
@@ -53,6 +38,9 @@ _NEEDED = ("consumer_group", "topic", "client_ids")
 _AT_ONCE = 16  # requests to a store, or footers, at once
 
 Partition = tuple[tuple[str, str | None], ...]
+
+OwnColumns = dict[str, pa.Field]
+"""Columns of a file that are read, by their names in `INPUT_COLUMNS`: their own names and plain types."""
 
 
 class UnitFile(NamedTuple):
@@ -97,7 +85,7 @@ class Tree(Protocol):
     def entries(self, directory: str) -> Sequence[Entry]:
         """Return what is in a directory."""
 
-    def schema(self, path: str) -> pa.Schema:
+    def schema(self, file: UnitFile) -> pa.Schema:
         """Return the columns of a Parquet file."""
 
 
@@ -122,10 +110,10 @@ class ArrowTree:
             path, filesystem=self.system, pre_buffer=not isinstance(self.system, pafs.LocalFileSystem)
         )
 
-    def schema(self, path: str) -> pa.Schema:
+    def schema(self, file: UnitFile) -> pa.Schema:
         """Return the columns of a Parquet file."""
-        with self.open(path) as file:
-            return file.schema_arrow
+        with self.open(file.path) as opened_file:
+            return opened_file.schema_arrow
 
 
 def _entry(found: pafs.FileInfo) -> Entry:
@@ -158,11 +146,13 @@ def unit_files(source: str | os.PathLike[str]) -> UnitFiles:
     ['consumer_group', 'topic', 'brokers', 'client_ids']
     """
     system, path = opened(source)
-    return files_of_tree(ArrowTree(system), path, without_secrets(os.fspath(source)))
+    tree = ArrowTree(system)
+    files = listed_files(tree, path, without_secrets(os.fspath(source)))
+    return UnitFiles(files, columns_of_files(files, tree)[0])
 
 
-def files_of_tree(tree: Tree, root: str, shown: str) -> UnitFiles:
-    """Return the files at a path in a store, and the columns of their units; messages call the path ``shown``."""
+def listed_files(tree: Tree, root: str, shown: str) -> list[UnitFile]:
+    """Return the files at a path in a store, in order; messages call the path ``shown``."""
     with names_file(shown, "listed"):
         found = tree.look(root)
         files, unread = _walked(tree, root, shown) if found is not None and found.is_directory else ({}, [])
@@ -174,9 +164,14 @@ def files_of_tree(tree: Tree, root: str, shown: str) -> UnitFiles:
         raise FileNotFoundError(f"{shown} {_no_file(found, shown, unread)}")
     in_order = [files[name] for name in sorted(files)]
     _refuse_mixed(in_order, [f"{root}/{name}" for name in unread])
+    return in_order
+
+
+def columns_of_files(files: Sequence[UnitFile], tree: Tree) -> tuple[pa.Schema, list[OwnColumns]]:
+    """Return the columns that are read and that all files have, and for each file what these are in it."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        columns = list(pool.map(lambda file: _columns_of(file, tree), in_order))
-    return UnitFiles(in_order, _common(in_order, columns))
+        columns = list(pool.map(lambda file: _columns_of(file, tree), files))
+    return _common(files, columns), columns
 
 
 def _no_file(found: Entry, shown: str, unread: Sequence[str]) -> str:
@@ -206,7 +201,7 @@ def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], lis
                     if not one.is_directory:
                         files[name] = UnitFile(path, one.n_bytes, one.changed, partition)
                     elif "=" in one.name:
-                        below.append((f"{name}/", (*partition, _name_and_value(one.name, path))))
+                        below.append((f"{name}/", _with_value(partition, one.name, path)))
                     else:
                         unread.append(name)
             listed = pool.map(tree.entries, [f"{root}/{name}".rstrip("/") for name, _ in below])
@@ -239,12 +234,14 @@ def _is_hidden(name: str) -> bool:
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith("._COPYING_")
 
 
-def _name_and_value(name: str, path: str) -> tuple[str, str | None]:
-    """Return the column of a directory, and its value there."""
+def _with_value(partition: Partition, name: str, path: str) -> Partition:
+    """Add the column of a directory, and its value there."""
     column, _, value = name.partition("=")
     if not column or not value:
         raise ArgumentError(f"{path} lacks a {'value' if column else 'name'}: a directory of a column is name=value")
-    return _decoded(column), None if value == NO_VALUE else _decoded(value)
+    if _decoded(column).lower() in {one.lower() for one, _ in partition}:
+        raise ArgumentError(f"{path} lies in another directory of {column}=: keep one")
+    return (*partition, (_decoded(column), None if value == NO_VALUE else _decoded(value)))
 
 
 def _decoded(text: str) -> str:
@@ -252,28 +249,29 @@ def _decoded(text: str) -> str:
     return re.sub("%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), text)
 
 
-def _columns_of(file: UnitFile, tree: Tree) -> dict[str, pa.DataType]:
-    """Return the plain types of those columns of a file that are read."""
+def _columns_of(file: UnitFile, tree: Tree) -> OwnColumns:
+    """Return the columns of a file that are read."""
     with names_file(file.path):
-        kinds = [(field.name, field.type) for field in tree.schema(file.path)]
-    kinds += [(name, pa.string()) for name, _ in file.partition]
-    names = [name.lower() if name.lower() in INPUT_COLUMNS else name for name, _ in kinds]
+        fields = list(tree.schema(file))
+    fields += [pa.field(name, pa.string()) for name, _ in file.partition]
+    names = [field.name.lower() if field.name.lower() in INPUT_COLUMNS else field.name for field in fields]
     try:
         read = read_columns(names)
     except ArgumentTypeError as error:
         raise ArgumentTypeError(f"{file.path}: {error}") from None
     for name in read:
         if names.count(name) > 1:
-            given = [one for one, _ in kinds if one.lower() == name]
-            where = " (directories name columns too)" if name in {one.lower() for one, _ in file.partition} else ""
-            raise ArgumentError(f"{file.path} has {len(given)} columns for {name}: {', '.join(given)}{where}; keep one")
-    found = dict(zip(names, (kind for _, kind in kinds), strict=True))
-    return {name: plain(found[name]) for name in read}
+            given = ", ".join(field.name for field in fields if field.name.lower() == name)
+            where = ", one of them of a directory" if name in {one.lower() for one, _ in file.partition} else ""
+            raise ArgumentError(f"{file.path} has {names.count(name)} columns for {name} ({given}){where}: keep one")
+    found = dict(zip(names, fields, strict=True))
+    return {name: pa.field(found[name].name, plain(found[name].type)) for name in read}
 
 
-def _common(files: Sequence[UnitFile], columns: Sequence[Mapping[str, pa.DataType]]) -> pa.Schema:
+def _common(files: Sequence[UnitFile], columns: Sequence[OwnColumns]) -> pa.Schema:
     """Return the columns that all files have; refuse a file that differs."""
-    first, common = files[0].path, dict(columns[0])
+    first = files[0].path
+    common = {name: field.type for name, field in columns[0].items()}
     for file, own in zip(files, columns, strict=True):
         for name in INPUT_COLUMNS:
             if (name in own) != (name in common):
@@ -282,10 +280,10 @@ def _common(files: Sequence[UnitFile], columns: Sequence[Mapping[str, pa.DataTyp
                     f"{lacks} has no column {name}, and {has} has: give it to all files, or to none"
                 )
             if name in own:
-                both = merged(common[name], own[name])
+                both = merged(common[name], own[name].type)
                 if both is None:
                     raise ArgumentTypeError(
-                        f"column {name} is of {own[name]} in {file.path}, and of {common[name]} in {first}: write one type"
+                        f"column {name} is of {own[name].type} in {file.path}, and of {common[name]} in {first}: write one type"
                     )
                 common[name] = both
     return pa.schema(list(common.items()))

@@ -6,8 +6,12 @@ Spark Connect has no access to it.
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+
+from rmqalloc.evaluation.unit_files import Entry, UnitFile
 
 try:
     from py4j.protocol import Py4JJavaError
@@ -101,6 +105,46 @@ def etags(spark: SparkSession, folders: list[str]) -> dict[str, str]:
             if any(str(one.getName()) == "getEtag" for one in status.getClass().getMethods()):
                 found[str(status.getPath().toString())] = str(status.getEtag())
     return found
+
+
+class HadoopTree:
+    """A file system of Hadoop's as `rmqalloc.evaluation.unit_files.Tree`."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+
+    def look(self, path: str) -> Entry | None:
+        """Return what is at a path; None if nothing is."""
+        where, system = _at(self._spark, path)
+        return _entry(system.getFileStatus(where)) if system.exists(where) else None
+
+    def entries(self, directory: str) -> list[Entry]:
+        """Return what is in a directory."""
+        where, system = _at(self._spark, directory)
+        return [_entry(status) for status in system.listStatus(where)]
+
+    def schema(self, file: UnitFile) -> pa.Schema:
+        """Return the columns of a Parquet file, of which only the end is read."""
+        tail = self._tail(file, min(file.n_bytes, 1 << 16))
+        wanted = int.from_bytes(tail[-8:-4], "little") + 8
+        if len(tail) < wanted <= file.n_bytes:
+            tail = self._tail(file, wanted)
+        return pq.read_schema(pa.BufferReader(tail))
+
+    def _tail(self, file: UnitFile, n_bytes: int) -> bytes:
+        where, system = _at(self._spark, file.path)
+        stream = system.open(where)
+        try:
+            stream.seek(file.n_bytes - n_bytes)
+            read: Any = bridge(self._spark).org.apache.commons.io.IOUtils.toByteArray(stream, n_bytes)
+            return bytes(read)
+        finally:
+            stream.close()
+
+
+def _entry(status: Any) -> Entry:
+    changed = int(status.getModificationTime()) * 1_000_000
+    return Entry(str(status.getPath().getName()), bool(status.isDirectory()), int(status.getLen()), changed)
 
 
 def _put(builder: Any, text: str) -> None:

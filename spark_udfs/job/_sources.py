@@ -1,22 +1,39 @@
-"""The sources of a job's units: files in any format that Spark reads, or a table."""
+"""The sources of a job's units: files in any format that Spark reads, or a table.
 
+Directories of Parquet are read by the rules of `rmqalloc.evaluation.unit_files`, whoever reads them: workers by themselves, or
+Spark, which is given the files one by one.
+"""
+
+import base64
 import re
 from collections.abc import Mapping
+from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import ArrayType, DataType, IntegerType, NullType, StringType, StructField, StructType
 
-from rmqalloc.evaluation.unit_files import UnitFiles, unit_files
+from rmqalloc.errors import ArgumentTypeError
+from rmqalloc.evaluation.unit_files import (
+    OwnColumns,
+    UnitFile,
+    UnitFiles,
+    columns_of_files,
+    listed_files,
+    read_columns,
+    unit_files,
+)  # fmt: skip
 from spark_udfs.job import _hadoop as hadoop
-from spark_udfs.job._on_worker import worker_path
+from spark_udfs.job._on_worker import on_worker, worker_path
 from spark_udfs.map_in_arrow import quoted
 
 FILE_FORMATS = ("parquet", "orc", "json", "csv", "avro")
-"""Formats whose files can be read one by one; others (Delta, JDBC, ...) have none."""
+"""Formats that are files; others (Delta, JDBC, ...) are known by a version or by their rows."""
 
 _TEXT_FORMS = {
     "brokers": "array<struct<broker_name string, read_queue_nums int>>",
@@ -39,43 +56,147 @@ class UnitSource(NamedTuple):
         return self.table or self.path or self.format
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """Read the units, as they are stored."""
+        """Read the units with Spark: of Parquet the columns that are read, else all as they are stored."""
         reader = spark.read.options(**self._options())
         if self.table:
             return reader.table(self.table)
-        return reader.format(self.format).load(self.path or None)
+        if not self._is_parquet():
+            return reader.format(self.format).load(self.path or None)
+        if not self._is_directory() or hadoop.bridge(spark) is None:
+            return _as_spark_lists(spark, self.path)
+        tree = hadoop.HadoopTree(spark)
+        files = listed_files(tree, self._root(), self.path)
+        return _frame(spark, self._root(), files, *columns_of_files(files, tree))
+
+    def _is_parquet(self) -> bool:
+        """Return whether this is Parquet that is read by our rules, and not as options of Spark's reader say."""
+        return bool(self.path and self.format == "parquet" and not self.table and not self.options)
+
+    def _is_directory(self) -> bool:
+        return self._is_parquet() and not re.search(r"[*?{\[]", self.path)
+
+    def _root(self) -> str:
+        return self.path.rstrip("/") or "/"
 
     def _options(self) -> dict[str, str]:
         # Files of comma-separated values need names for their columns.
         return {"header": "true", **self.options} if self.format == "csv" else dict(self.options)
 
 
+def files_of(source: UnitSource, spark: SparkSession) -> UnitFiles | None:
+    """Return the files of a source that every worker sees as files of Parquet; None if only Spark may."""
+    path = worker_path(source.path, spark) if source._is_directory() else None
+    if path is None:
+        return None
+    if hadoop.bridge(spark) is not None and str(spark.conf.get("spark.master", "")).startswith("local"):
+        return unit_files(path)
+    files, schema = on_worker(spark, _as_data, path)  # this process may run where the files are not
+    found = [UnitFile(name, n, at, tuple((key, value) for key, value in parts)) for name, n, at, parts in files]
+    return UnitFiles(found, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))))
+
+
+def _as_data(path: str) -> tuple[list[UnitFile], str]:
+    files, schema = unit_files(path)
+    return files, base64.b64encode(schema.serialize()).decode()
+
+
+def identity(source: UnitSource, spark: SparkSession) -> Any | None:
+    """Return plain data that no other state of a source's files has; None if it has no files of its own."""
+    found = files_of(source, spark)
+    if found is not None:
+        return [[file.path, file.n_bytes, file.changed] for file in found.files]
+    return _listed(source, spark) if not source.table and source.format in FILE_FORMATS else None
+
+
 def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
     """Return the files of a source with size, time of the last change, and etag if the file system has one."""
-    files = [unquote(name) for name in source.read(spark).inputFiles()]
-    if not files:
-        return []
-    listing = spark.read.format("binaryFile").load([literally(file) for file in files])
-    rows = listing.select("path", "length", F.unix_micros("modificationTime").alias("changed")).collect()
-    etags = hadoop.etags(spark, sorted({name.rpartition("/")[0] for name in files})) if hadoop.bridge(spark) else {}
-    found = ([row["path"], row["length"], row["changed"], etags.get(row["path"])] for row in rows)
-    return sorted(([one for one in row if one is not None] for row in found), key=str)
+    has_bridge = hadoop.bridge(spark) is not None
+    if has_bridge and source._is_directory():
+        files = [file[:3] for file in listed_files(hadoop.HadoopTree(spark), source._root(), source.path)]
+    else:
+        paths = [literally(unquote(name)) for name in source.read(spark).inputFiles()]
+        if not paths:
+            return []
+        rows = spark.read.format("binaryFile").load(paths)
+        files = [tuple(row) for row in rows.select("path", "length", F.unix_micros("modificationTime")).collect()]
+    folders = sorted({path.rpartition("/")[0] for path, *_ in files})
+    etags = hadoop.etags(spark, folders) if has_bridge else {}
+    return sorted(([*file, *([etags[file[0]]] if file[0] in etags else [])] for file in files), key=str)
+
+
+def _frame(
+    spark: SparkSession, root: str, files: list[UnitFile], schema: pa.Schema, columns: list[OwnColumns]
+) -> DataFrame:
+    """Read files with Spark, those together that spell and type their columns alike."""
+    alike: dict[tuple[tuple[str, pa.Field], ...], list[UnitFile]] = {}
+    for file, own in zip(files, columns, strict=True):
+        alike.setdefault(tuple(own.items()), []).append(file)
+    parts = []
+    for key, some in alike.items():
+        directories = [name for name, _ in some[0].partition]
+        given = [field for _, field in key if field.name not in directories and not pa.types.is_null(field.type)]
+        kinds = [StructField(field.name, _spark_type(field.type)) for field in given]
+        reader = spark.read.schema(StructType([*kinds, *(StructField(name, StringType()) for name in directories)]))
+        reader = reader.option("basePath", root) if directories else reader
+        rows = reader.parquet(*(literally(file.path) for file in some))
+        own = dict(key)
+        parts.append(
+            rows.select(
+                *(_cast(F.col(quoted(own[f.name].name)), own[f.name].type, f.type).alias(f.name) for f in schema)
+            )
+        )
+    return reduce(DataFrame.union, parts)
+
+
+_SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0)}
+
+
+def _spark_type(kind: pa.DataType) -> DataType:
+    """Return the type that Spark reads a plain one as."""
+    if pa.types.is_list(kind):
+        return ArrayType(_spark_type(kind.value_type))
+    if pa.types.is_struct(kind):
+        return StructType([StructField(field.name, _spark_type(field.type)) for field in kind])
+    # Spark has no columns of nulls in Parquet, and reads the integers that they are written as.
+    return IntegerType() if pa.types.is_null(kind) else from_arrow_type(_SIGNED.get(kind, kind))
+
+
+def _cast(column: Column, own: pa.DataType, wanted: pa.DataType) -> Column:
+    """Give a column the type of all files, which differs from its own only where that is null."""
+    if pa.types.is_null(own):
+        return F.lit(None).cast(NullType() if pa.types.is_null(wanted) else _spark_type(wanted))
+    if pa.types.is_list(own) and pa.types.is_null(own.value_type):  # whose elements Spark fails to look at
+        return F.when(
+            column.isNotNull(), F.array_repeat(_cast(column, own.value_type, wanted.value_type), F.size(column))
+        )
+    if pa.types.is_list(own) and "null" in str(own):
+        return F.transform(column, lambda one: _cast(one, own.value_type, wanted.value_type))
+    if pa.types.is_struct(own) and "null" in str(own):
+        fields = [_cast(column.getField(f.name), f.type, wanted.field(f.name).type).alias(f.name) for f in own]
+        return F.when(column.isNotNull(), F.struct(*fields))
+    return column
+
+
+def _as_spark_lists(spark: SparkSession, path: str) -> DataFrame:
+    """Read files that Spark alone lists; columns of directories stay text, and a file that has more columns is refused."""
+    setting = "spark.sql.sources.partitionColumnTypeInference.enabled"
+    before = str(spark.conf.get(setting, "true"))
+    spark.conf.set(setting, "false")
+    try:
+        some, whole = (spark.read.option("mergeSchema", merge).parquet(path).schema for merge in ("false", "true"))
+    finally:
+        spark.conf.set(setting, before)
+    named = {one.lower(): one for one in whole.names}
+    read = read_columns([*named])
+    for name in read:
+        if named[name] not in some.names or some[named[name]].dataType != whole[named[name]].dataType:
+            raise ArgumentTypeError(f"{path}: not all files have the same column {name}; write one type in all of them")
+    return spark.read.schema(whole).parquet(path).select(*(F.col(quoted(named[name])).alias(name) for name in read))
 
 
 def literally(path: str) -> str:
     """Return a path with its wildcard characters escaped."""
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
-
-
-def files_of(source: UnitSource, spark: SparkSession) -> UnitFiles | None:
-    """Return the files where every worker sees the path as files."""
-    path = worker_path(source.path, spark) if source.path and source.format == "parquet" and not source.table else None
-    return unit_files(path) if path is not None and hadoop.bridge(spark) is not None else None
-
-
-def identity(source: UnitSource, spark: SparkSession) -> Any:
-    """Return plain data that pins a source of files; None for others."""
-    return _listed(source, spark) if not source.table and source.format in FILE_FORMATS else None
 
 
 def content(units: DataFrame) -> list[Column]:

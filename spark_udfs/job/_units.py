@@ -19,6 +19,9 @@ from spark_udfs.map_in_arrow import ddl, refuse_schema
 _TASKS_PER_PROCESSOR = 8
 """Fewest tasks that read files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
 
+_TASK_BYTES = 1 << 20
+"""Parquet bytes of a task at least: some 20,000 units, which are planned and written in half a second."""
+
 Source = UnitSource | DataFrame | str
 
 
@@ -74,7 +77,9 @@ class _FileUnits(NamedTuple):
         return [file.path for file in self.found.files]
 
     def through(self, kernel: Any) -> DataFrame:
-        at_least = _TASKS_PER_PROCESSOR * tasks_at_once(self.spark)
+        n_bytes = sum(file.n_bytes for file in self.found.files)
+        most = 1 + n_bytes // _TASK_BYTES
+        at_least = min(most, _TASKS_PER_PROCESSOR * tasks_at_once(self.spark)) if most > 1 else 1
         pieces: Sequence[Sequence[Piece]] = cut(self.found.files, at_least)
         numbers = self.spark.range(0, len(pieces), 1, max(len(pieces), 1))
         return numbers.mapInArrow(ReadPieces(kernel, pieces, self.found.schema), ddl(kernel.schema))

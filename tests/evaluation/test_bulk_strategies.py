@@ -71,15 +71,16 @@ def test_bulk_reads_them_and_says_which_strategies_there_were(tmp_path, capsys):
 
 def test_rows_without_a_strategy_have_that_of_the_call(tmp_path):
     row = units_of(cluster(RULES[:1])).select(["consumer_group", "topic", "brokers", "client_ids"])
-    pq.write_table(pa.Table.from_batches([row]), tmp_path / "a.parquet")
+    rows = pa.Table.from_batches([row] * 3)
+    pq.write_table(rows, tmp_path / "a.parquet")
     assert strategies_of(tmp_path, "CONSISTENT_HASH") == ["CONSISTENT_HASH"]
-    named = [None, "AVG", "AVG"]
-    table = pa.table({"strategy": pa.array(named).dictionary_encode()})
-    pq.write_table(table, tmp_path / "b.parquet")
+    named = rows.append_column("strategy", pa.array([None, "AVG", "AVG"]).dictionary_encode())
+    pq.write_table(named, tmp_path / "a.parquet")
+    pq.write_table(rows.append_column("strategy", pa.nulls(3)), tmp_path / "b.parquet")
     assert strategies_of(tmp_path, "CONSISTENT_HASH") == ["CONSISTENT_HASH", "AVG"]
-    assert strategies_of(tmp_path / "b.parquet", "X") == ["AVG", "X"]
-    pq.write_table(table.slice(0, 0), tmp_path / "b.parquet")
-    assert strategies_of(tmp_path / "b.parquet", "X") == ["X"]
+    assert strategies_of(tmp_path / "a.parquet", "X") == ["AVG", "X"]
+    pq.write_table(named.slice(0, 0), tmp_path / "a.parquet")
+    assert strategies_of(tmp_path / "a.parquet", "X") == ["X"]
 
 
 def one_row(**columns):

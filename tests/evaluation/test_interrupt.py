@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from interpreter import PLACES
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.evaluation import parquet_plan
+from rmqalloc.evaluation import parquet_plan, unit_files
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.fleet import columns
 from rmqalloc.fleet.columns import Strings, distinct_rows
@@ -122,7 +122,7 @@ def test_bulk_stops_with_the_batch_that_it_is_at(tmp_path, monkeypatch):
     (tmp_path / "in").mkdir()
     for name in ("a", "b"):
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in" / f"{name}.parquet")
-    monkeypatch.setattr(parquet_plan, "_ROWS_PER_BATCH", 2)
+    monkeypatch.setattr(unit_files, "ROWS_PER_BATCH", 2)
     batches, original = [], parquet_plan.plan_stream
     both = threading.Barrier(2)
 

@@ -9,7 +9,7 @@ from rmqalloc import Fleet, strategy
 from rmqalloc.evaluation._equivalence import EquivalenceClasses
 from rmqalloc.evaluation.assigner import Rules
 from rmqalloc.evaluation.balance import checked_owners
-from rmqalloc.evaluation.parquet_plan import _pieces
+from rmqalloc.evaluation.unit_files import UnitFile, cut
 from rmqalloc.scenarios import ordered
 
 
@@ -43,8 +43,11 @@ def test_one_unit_stands_for_each_kind_among_some(units):
     assert [unit % 2 for unit in stands_for] == [unit % 2 for unit in units]
 
 
-@pytest.mark.parametrize(("threads", "pieces"), [(1, 2), (2, 2), (3, 4)])
-def test_files_are_worked_on_whole_if_there_is_one_for_each_thread(tmp_path, threads, pieces):
+@pytest.mark.parametrize(("wanted", "pieces"), [(1, 1), (2, 2), (3, 3), (4, 4)])
+def test_files_are_read_whole_if_there_is_one_for_each_piece(tmp_path, wanted, pieces):
     for name in "ab":
         pq.write_table(pa.table({"x": [1, 2]}), tmp_path / f"{name}.parquet", row_group_size=1)
-    assert len(_pieces(tmp_path, threads)) == pieces
+    files = [UnitFile(str(path), path.stat().st_size, 0) for path in sorted(tmp_path.iterdir())]
+    found = cut(files, wanted)
+    assert len(found) == pieces
+    assert {piece.stop for some in found for piece in some} == ({-1} if wanted <= 2 else {1, 2})

@@ -36,7 +36,13 @@ _SPARK = ("spark_udfs/", "rmqalloc/evaluation/", "tests/support/spark_")
 _LIVE = ("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "tests/support/live_")
 _PAGE = "test_the_blocks_of_a_page_run_and_print_what_it_shows"
 _OWNERS = "tests/snapshot/test_live_owners.py::test_owners_as_clients_join_leave_and_die"
-_DEAR_PAGES = {"docs/commands.md": 7, "docs/live-plans.md": 20, "docs/spark.md": 10, "docs/spark-sql.md": 20}
+_DEAR_PAGES = {
+    "docs/commands.md": 7,
+    "docs/data-engineer.md": 8,
+    "docs/live-plans.md": 20,
+    "docs/spark.md": 10,
+    "docs/spark-sql.md": 20,
+}
 
 AREAS = {
     "lint": Area(  # rules over the source: `make lint` runs them, and no change chooses them
@@ -209,6 +215,11 @@ PROOFS = {
             150,
         ),
         ("silence", ("proofs/silence/", "rmqalloc/audit/", "rmqalloc/snapshot/"), 20),
+        (
+            "directories",
+            ("proofs/directories/", "rmqalloc/evaluation/unit_files.py", "spark_udfs/job/_sources.py"),
+            60,
+        ),
         ("mutation", ("proofs/mutation/",), 40),
         ("strength", ("proofs/strength/", "tests/support/areas.py"), 60),
         ("writing", ("proofs/interrupted_writes/", "rmqalloc/store/"), 40),

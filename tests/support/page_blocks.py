@@ -1,8 +1,8 @@
 """The blocks of pages, run in order in a folder of the page's own: ``python -m page_blocks [--update] [PAGE ...]``.
 
 In a ``console`` block the lines after a prompt are commands and the rest is what they print, word by word; dots stand for
-anything. In ``bash`` blocks every command must end well. ``python`` blocks share one namespace per page, and are doctests where
-they have prompts. ``sql`` blocks go to Spark. ``--update`` writes what commands print now into the pages.
+anything. In ``bash`` blocks every command must end well. ``python`` blocks share one namespace per page; with prompts they are
+doctests that ignore blanks. ``sql`` blocks go to Spark. ``--update`` writes what commands print now into the pages.
 
 The folder holds files such as ``cluster.yaml``; ``10.0.0.1:9876`` is a name server on loopback; ``mqadmin`` prints what was
 recorded; ``make`` only says what it would do. A comment before a block says more:
@@ -201,7 +201,8 @@ class Folder:
             return
         test = doctest.DocTestParser().get_doctest(text, self.names, "a block of Python", None, 0)
         printed = io.StringIO()
-        if doctest.DocTestRunner(verbose=False).run(test, out=printed.write, clear_globs=False).failed:
+        runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+        if runner.run(test, out=printed.write, clear_globs=False).failed:
             self.wrong.append(printed.getvalue())
         self.names |= test.globs
 

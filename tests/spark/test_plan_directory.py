@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -192,6 +193,15 @@ def test_a_living_writer_is_named_with_its_age(tmp_path, died):
     assert CLAIM not in os.listdir(tmp_path)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of the dead whom nobody has reaped")
+def test_a_writer_that_nobody_has_reaped_is_dead(tmp_path):
+    with sleeper() as pid:
+        claimed(tmp_path, pids=[pid])
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
+        assert write(DiskFolder(str(tmp_path)))
+
+
 @pytest.mark.parametrize(
     "claim", [{"host": "another.example", "pids": [2**22 + 1]}, {"pids": []}, {"pids": ["x"]}, {"pids": None}]
 )
@@ -241,9 +251,11 @@ def test_an_error_gives_the_claim_back(tmp_path):
 
 
 def test_names_of_files_half_made_stop_nobody(tmp_path):
-    for name in (MARKER, CLAIM):
-        (tmp_path / f".{name}.0123456789abcdef.new").write_text('{"tool"')
-    assert write(DiskFolder(str(tmp_path)))
+    for names in ((MARKER, CLAIM), (SUCCESS, "_summary.json", "_summary.txt")):
+        for name in names:
+            (tmp_path / f".{name}.0123456789abcdef.new").write_text('{"tool"')
+        assert write(DiskFolder(str(tmp_path)))
+        assert not list(tmp_path.glob(".*"))
 
 
 # --- What is never removed ---

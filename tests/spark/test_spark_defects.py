@@ -5,7 +5,7 @@ import json
 import pyarrow as pa
 import pytest
 from planted import KINDS, SAID, planted, reached
-from spark_udfs.job._planning_job import JobError
+from spark_udfs.job._spark_errors import JobError
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.evaluation import PlanSpec, plan_batch

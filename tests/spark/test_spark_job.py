@@ -168,7 +168,7 @@ def test_foreign_files_are_never_touched(fleet, tmp_path, capsys):
     before = files_in(fleet) | files_in(home)
     for out, said in [
         (home, "holds no plan, but files such as thesis.txt"),
-        (fleet, "holds the input"),
+        (fleet, "lies in the input"),
         (fleet / "plans", "lies in the input"),
         (tmp_path, "holds the input"),
         (tmp_path / "file", "file"),
@@ -181,24 +181,25 @@ def test_foreign_files_are_never_touched(fleet, tmp_path, capsys):
 
 
 def test_a_write_that_fails_leaves_no_plan_and_the_next_run_cleans_up(fleet, tmp_path, monkeypatch):
+    from pyspark.sql import functions as F
+
     from spark_udfs.job import _plan_table as plan_table
 
     out = tmp_path / "plans"
     job(fleet, out, SPECS[0])
-    real, there = plan_table._write, []
+    real, there = plan_table._Job.rows, []
 
-    def fails(folder, *arguments):
-        there.append(folder.names())
-        real(folder, *arguments)
-        (out / "_SUCCESS").unlink()
-        raise OSError("no space left")
+    def fails(self):
+        there.append(sorted(files_in(out)))
+        (out / "part-00000-of-a-task.zstd.parquet").write_text("half of a file")
+        rows = real(self)
+        return rows._replace(frame=rows.frame.withColumn("topic", F.raise_error(F.lit("no space left"))))
 
-    monkeypatch.setattr(plan_table, "_write", fails)
-    with pytest.raises(OSError, match="no space left"):
-        job(fleet, out, SPECS[2], overwrite=True)
+    monkeypatch.setattr(plan_table._Job, "rows", fails)
+    with pytest.raises(RuntimeError, match="no space left"):
+        job(fleet, out, SPECS[1], overwrite=True)
     assert there == [["_rmqalloc.json", "_rmqalloc_claim.json"]], "the old plan is gone before the new one is written"
-    assert "_SUCCESS" not in files_in(out) and list(out.glob("part-*"))
-    assert "_rmqalloc_claim.json" not in files_in(out)
+    assert sorted(files_in(out)) == ["_rmqalloc.json", "part-00000-of-a-task.zstd.parquet"]
     monkeypatch.undo()
     assert not job(fleet, out, SPECS[1]).was_complete
     plan_files(fleet, tmp_path / "threads", SPECS[1])
@@ -296,7 +297,7 @@ def test_files_that_change_while_the_job_runs_are_no_plan(fleet, tmp_path, monke
         real(*arguments)
 
     monkeypatch.setattr(plan_table, "clear", changed)
-    with pytest.raises(RuntimeError, match="changed while it was read"):
+    with pytest.raises(RuntimeError, match="changed (while it was read|since it was listed)"):
         job(fleet, tmp_path / "plans", in_workers=in_workers)
     assert "_SUCCESS" not in files_in(tmp_path / "plans")
     monkeypatch.undo()

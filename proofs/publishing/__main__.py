@@ -15,17 +15,19 @@ from publishing.kills import Proof
 from publishing.places import Directory, Place, Tables, disk
 
 RUNS = {"disk": 40, "s3": 40, "delta": 20, "iceberg": 20}
-QUICK = {"disk": 4}
+QUICK = {"disk": 3}
 COLUMNS = ("place", "what", "runs", "before", "while", "after", "half", "twice", "failed", "by hand", "looks")
 
 HEAD = """# The Spark job, killed
 
-`python -m publishing` in proofs/. A driver in a process of its own writes a plan; at a random moment of the part of the run that
-the second column names it is killed with SIGKILL: its Python process, its JVM, both, or the Python workers, in turn. Then the same
-order is given to another driver, in half of the runs at once, while the JVM of a dead Python process may still be at work.
-*Before*, *while*, *after*: what of the plan was there at the kill. *Half*: looks that found a plan complete (`_SUCCESS`, or rows
-in the table) and saw other rows than all of it. *Twice*: a row more than once. *Failed*: the plan was not there after the second
-run. *By hand*: a claim of a dead writer had to be removed by hand. Readers look all the time. Two writers start at once with
+`python -m publishing` in proofs/. A driver in a process of its own writes a plan. At a random moment of the part of a run that
+the second column names, one of these is killed in turn: its Python process, its JVM, both, the Python workers (all by SIGKILL);
+or its Python process gets SIGINT, as by Ctrl-C. Then another driver gets the same order, in half of the runs at once, while the
+JVM of a dead Python process may still be at work.
+
+*Before*, *while*, *after*: what of the plan was there at the kill. *Half*: looks that found a plan complete (`_SUCCESS`, rows
+in the table) and saw other rows than all of it. *Twice*: a row more than once. *Failed*: the plan was not there after a second
+run. *By hand*: a claim of a dead writer had to be removed by hand. A reader looks all the time. Two writers start at once with
 the same order: in a directory one of them is refused by the claim of the other, or finds the plan complete.
 """
 
@@ -51,7 +53,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK['disk']} kills on a disk")
     for name, n_runs in RUNS.items():
-        parser.add_argument(f"--{name}", type=int, metavar="N", help=f"so many runs there instead of {n_runs}, 0 for none")
+        parser.add_argument(
+            f"--{name}", type=int, metavar="N", help=f"so many runs there instead of {n_runs}, 0 for none"
+        )
     parser.add_argument("--seed", type=int, default=1, help="of the random moments")
     parser.add_argument("--report", type=Path, help="write the table into this file, too")
     options = parser.parse_args()

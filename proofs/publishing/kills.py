@@ -185,7 +185,7 @@ class Proof:
             self.measure(moment)
             started = time.monotonic()
             for number in range(share):
-                self.kill(moment, VICTIMS[number % len(VICTIMS)])
+                self.kill(moment, VICTIMS[(number + at) % len(VICTIMS)])
             self._row["seconds"] = time.monotonic() - started
         self.together(max(1, n_runs // 10))
 

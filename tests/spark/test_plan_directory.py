@@ -186,7 +186,9 @@ def claimed(path, **claim):
 def test_a_living_writer_is_named_with_its_age(tmp_path, died):
     with sleeper() as pid:
         claimed(tmp_path, pids=[died.pids[0], pid])  # its Java works on
-        with pytest.raises(ClaimedError, match=rf"out is being written by .*{HERE.host}, for 9\d s, says {CLAIM} in it"):
+        with pytest.raises(
+            ClaimedError, match=rf"out is being written by .*{HERE.host}, for 9\d s, says {CLAIM} in it"
+        ):
             write(DiskFolder(str(tmp_path)))
         assert os.listdir(tmp_path) == [CLAIM]
     assert write(DiskFolder(str(tmp_path))), "it is dead now"
@@ -244,9 +246,13 @@ def test_one_of_many_takes_the_claim_of_the_dead(tmp_path, died):
 
 
 def test_an_error_gives_the_claim_back(tmp_path):
-    with pytest.raises(ZeroDivisionError), writing(DiskFolder(str(tmp_path)), "out", "p", False, HERE):
-        assert json.loads((tmp_path / CLAIM).read_text())["host"] == socket.gethostname()
-        1 / 0
+    def fail():
+        with writing(DiskFolder(str(tmp_path)), "out", "p", False, HERE):
+            assert json.loads((tmp_path / CLAIM).read_text())["host"] == socket.gethostname()
+            raise OSError("no space left")
+
+    with pytest.raises(OSError, match="no space left"):
+        fail()
     assert write(DiskFolder(str(tmp_path)), "p", overwrite=False)
 
 

@@ -297,7 +297,7 @@ def test_files_that_change_while_the_job_runs_are_no_plan(fleet, tmp_path, monke
         real(*arguments)
 
     monkeypatch.setattr(plan_table, "clear", changed)
-    with pytest.raises(RuntimeError, match="changed (while it was read|since it was listed)"):
+    with pytest.raises(RuntimeError, match=r"changed (while it was read|since it was listed)"):
         job(fleet, tmp_path / "plans", in_workers=in_workers)
     assert "_SUCCESS" not in files_in(tmp_path / "plans")
     monkeypatch.undo()
@@ -402,7 +402,7 @@ def test_workers_that_cannot_read_say_why(spark, fleet, tmp_path, capsys):
     from spark_udfs import UnitSource
 
     spark.read.parquet(str(fleet)).write.orc(str(tmp_path / "orc"))
-    with pytest.raises(ValueError, match="workers read .* by themselves only if it is Parquet in a directory"):
+    with pytest.raises(ValueError, match=r"workers read .* by themselves only if it is Parquet in a directory"):
         job(UnitSource(str(tmp_path / "orc"), "orc"), tmp_path / "plans", in_workers=True)
 
 

@@ -1,7 +1,9 @@
 """Units × scenarios → owners, balance and movement; what crosses the door as Arrow, and what is bad about it.
 
-``plan_batch``, ``parquet_plan``, ``quarantine``
-    The doors: record batches and Parquet files in, figures out, bad rows set aside.
+``plan_batch``, ``parquet_plan``
+    The doors: record batches and Parquet files in, figures out.
+``unit_files``
+    What is read from a directory of Parquet.
 ``limits``, ``rows``
     How large rows are before they are read; the good ones as fleets, the bad ones with their reasons.
 ``evaluate``

@@ -68,33 +68,6 @@ def _check_standing(path: str | os.PathLike[str], kind: str, standing: Path) -> 
             )
 
 
-def own_directory(path: str | os.PathLike[str], kind: str) -> None:
-    """Make a directory ours that several results of a kind may share, or find that it is.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> home = Path(tempfile.mkdtemp())
-    >>> own_directory(home / "out", "plans")
-    >>> own_directory(home / "out", "plans")
-    >>> sorted(p.name for p in (home / "out").iterdir())
-    ['_rmqalloc.json']
-    """
-    marker = Path(path) / MARKER
-    store.sweep(marker)
-    if _kind(marker) == kind:
-        return
-    try:
-        check_replaceable(path, kind)
-    except FileExistsError:
-        if _kind(marker) == kind:  # somebody else has made it ours meanwhile, and gone on
-            return
-        raise
-    store.make_folder(path)
-    if not store.create_file(marker, _marked(kind)) and _kind(marker) != kind:
-        check_replaceable(path, kind)  # somebody else was first, who says another kind
-
-
 def _marked(kind: str) -> bytes:
     """Return what the marker file holds."""
     return (json.dumps({"tool": "rmqalloc", "kind": kind}) + "\n").encode()

@@ -4,7 +4,7 @@
     The job itself.
 ``command``, ``job_options``
     The command line.
-``units``, ``sources``, ``versions``
+``pinned_units``, ``sources``, ``versions``
     What is read, and what pins it; versions of Delta and Iceberg tables.
 ``plan_kernels``
     What workers run.

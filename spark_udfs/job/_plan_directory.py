@@ -6,7 +6,7 @@
     OUT/_rmqalloc_claim.json    who writes the plan now
     OUT/part-*.parquet          the plan, by Spark's committer
     OUT/_SUCCESS                it is complete: every part is in its place, and the source has not changed meanwhile
-    OUT/_summary.json, .txt     totals and the worst units, after it; made again where they are missing
+    OUT/_summary.json, .txt     totals and the worst units, after it; remade where they are missing
 
 Goals, in this order: what has ``_SUCCESS`` is one whole plan; nothing that is not ours is removed; a run that was killed
 stands in nobody's way. A plan that is replaced loses ``_SUCCESS`` first, so from then until the new one there is no plan.
@@ -35,18 +35,8 @@ CLAIM = "_rmqalloc_claim.json"
 SUMMARY = "_summary.json"
 SUMMARY_TEXT = "_summary.txt"
 
-_OURS = (
-    MARKER,
-    f".{MARKER}.*",
-    SUCCESS,
-    CLAIM,
-    f".{CLAIM}.*",
-    "_summary.*",
-    "._summary.*",
-    "part-*",
-    ".*.crc",
-    "_temporary",
-)
+_STAGED = (CLAIM, MARKER, SUCCESS, SUMMARY, SUMMARY_TEXT)
+_OURS = (*_STAGED, *(f".{name}.*" for name in _STAGED), "part-*", ".*.crc", "_temporary")
 _TRIES = 5
 
 
@@ -243,6 +233,9 @@ def _is_dead(claim: dict[str, Any], host: str) -> bool:
 
 
 def _is_alive(pid: int) -> bool:
+    with suppress(OSError):  # one that has ended, and that its parent has not asked for, still has its number
+        if Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] in "ZX":
+            return False
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -253,7 +246,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def _parsed(text: str | None) -> dict[str, Any]:
-    """Return what a file of ours holds; nothing if it is damaged."""
+    """Return what one of these files holds; nothing if it is damaged."""
     try:
         found = json_text.loads(text or "{}")
     except DocumentError:

@@ -19,6 +19,7 @@ from spark_udfs.job import _plan_summary as plan_summary
 from spark_udfs.job._hadoop import HadoopFolder, bridge, driver_pid
 from spark_udfs.job._into_table import CommittedTable, committed_table
 from spark_udfs.job._on_worker import WorkerFolder, worker_path
+from spark_udfs.job._pinned_units import Source, Units, units_of
 from spark_udfs.job._plan_directory import SUCCESS, SUMMARY, SUMMARY_TEXT, DiskFolder, Folder, Writer, clear, writing
 from spark_udfs.job._plan_id import plan_id_of
 from spark_udfs.job._plan_kernels import (
@@ -34,15 +35,20 @@ from spark_udfs.job._progress import Watch
 from spark_udfs.job._sources import UnitSource, literally
 from spark_udfs.job._spark_errors import JobError, spark_errors
 from spark_udfs.job._tables import PLAN_ID, plain_path
-from spark_udfs.job._units import Source, Units, units_of
 from spark_udfs.job.job_options import WORST
 from spark_udfs.map_in_arrow import ddl
 
-_WRITTEN = {"compression": "zstd", "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
-"""Options of Spark's writer. ``_SUCCESS`` comes from the job, when it has seen that the source is what it was."""
+_WRITTEN = {
+    "compression": "zstd",
+    # Without dictionaries the writer takes a sixth less of a processor, and files are an eighth larger.
+    "parquet.enable.dictionary": "false",
+    # The job writes `_SUCCESS` when it has seen that the source is what it was.
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+"""Options of Spark's writer."""
 
 _MARKED = {**_WRITTEN, "mapreduce.fileoutputcommitter.marksuccessfuljobs": "true"}
-"""Options where the job cannot write a file of its own."""
+"""Options where the job cannot write `_SUCCESS` itself."""
 
 
 class TooManyBadRowsError(JobError):
@@ -200,7 +206,7 @@ class _Job(NamedTuple):
         return self.digest([row[DIGEST] for row in found], self.n_worst)
 
     def check_units(self) -> None:
-        """Raise TooManyBadRowsError before anything is written, if only so many rows may be bad."""
+        """Raise TooManyBadRowsError before anything is written, if not all rows may be bad."""
         if self.max_bad_fraction < 1:
             kernel = DigestUnits(self.spec, 0)
             found = self.units.through(kernel).collect()

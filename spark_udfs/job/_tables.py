@@ -40,10 +40,6 @@ class TableName(NamedTuple):
     def __str__(self) -> str:
         return ".".join(self.parts)
 
-    def beside(self, suffix: str) -> "TableName":
-        """Return the table of the same schema with a suffix to its name."""
-        return TableName((*self.parts[:-1], self.parts[-1] + suffix))
-
 
 def parse_name(text: str) -> TableName:
     """Parse a table's name as people write it; TableError if it is none.
@@ -52,8 +48,6 @@ def parse_name(text: str) -> TableName:
     --------
     >>> parse_name("ice.`my db`.plans")
     TableName(parts=('ice', 'my db', 'plans'))
-    >>> parse_name("plans").beside("_quarantine").sql
-    '`plans_quarantine`'
     """
     if not re.fullmatch(rf"(?:{_PART})(?:\.(?:{_PART}))*", text):
         raise TableError(f"{text!r} is no name of a table; give one such as catalog.schema.plans")

@@ -117,7 +117,7 @@ def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str,
         with plain_errors(), spark_errors(), running_session(master) as spark:
             outcome = plan_table(spark, source, spec, out=target, **how)
     except KeyboardInterrupt:
-        print("interrupted; nothing is complete, and the same command begins anew", file=sys.stderr)
+        print("interrupted; nothing is complete, and the same command starts again", file=sys.stderr)
         return EXIT_INTERRUPTED
     except PlainError as error:
         print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)

@@ -13,7 +13,6 @@ from store_cases import LEFT, fill, names
 
 from rmqalloc import store
 from rmqalloc.cli import main
-from rmqalloc.snapshot import directory
 from rmqalloc.store import (
     _disk as disk,
 )
@@ -216,19 +215,3 @@ def test_bulk_runs_again_under_the_pid_of_one_that_was_killed(tmp_path, monkeypa
     for _ in range(2):
         assert main(["bulk", "--in", str(tmp_path / "fleet"), "--out", str(tmp_path / "owners")]) == 0
     assert names(tmp_path) == ["fleet", "owners"]
-
-
-def test_a_directory_may_become_ours_while_it_is_looked_at(tmp_path, monkeypatch):
-    def looked(path, kind):
-        monkeypatch.undo()
-        directory.own_directory(path, kind)
-        (path / "_data").mkdir()
-        directory.check_replaceable(path, kind)
-
-    monkeypatch.setattr(directory, "check_replaceable", looked)
-    directory.own_directory(tmp_path / "out", "plans")
-    monkeypatch.setattr(directory, "check_replaceable", looked)
-    (tmp_path / "foreign").mkdir()
-    (tmp_path / "foreign" / "x").touch()
-    with pytest.raises(FileExistsError, match="files that rmqalloc did not write"):
-        directory.own_directory(tmp_path / "foreign", "plans")

@@ -57,10 +57,11 @@ def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Un
         )
     if in_workers is None and source.format == "parquet" and not source.table:
         say(f"rows go through Spark's JVM: {source} is no directory that every worker sees")
+    frame = source.read(spark)  # first, as it says best what a table or a format lacks
     pin = versions.pin(spark, source.table, source.path, source.format, source.options)
     if pin is not None:
         return _VersionUnits(pin)
-    return _FrameUnits(source.read(spark), lambda: identity(source, spark))
+    return _FrameUnits(frame, lambda: identity(source, spark))
 
 
 class _FileUnits(NamedTuple):
@@ -104,7 +105,7 @@ class _VersionUnits(NamedTuple):
         return _through(self.pin.read(), kernel)
 
     def is_changed(self) -> bool:
-        return bool(self.pin.now() != self.pin.identity)  # dropped, and made anew under its name
+        return bool(self.pin.now() != self.pin.identity)  # dropped, and created again under its name
 
 
 class _FrameUnits:

@@ -72,7 +72,10 @@ class Driver:
 
     def is_over(self) -> bool:
         """Return True if both processes have ended: a JVM that has lost its driver works on for a moment."""
-        return self._process.poll() is not None and not Path(f"/proc/{self._jvm}").exists()
+        with suppress(OSError):
+            is_zombie = Path(f"/proc/{self._jvm}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+            return self._process.poll() is not None and is_zombie
+        return self._process.poll() is not None
 
     def wait(self) -> None:
         """Wait until both processes have ended."""

@@ -120,8 +120,7 @@ def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
     """The rows, and the seconds of CPU that the S3 took."""
     sys.path[:0] = [*(str(ROOT / one) for one in ("proofs", "tests", "tests/support")), str(HERE)]
     import spark_releases
-    from publishing.s3 import jars
-    from s3_server import KEYS, s3_server
+    from s3_server import KEYS, jars, s3_server
     from uniform import write
 
     fleet = write(home / "fleet", n_units)
@@ -131,7 +130,7 @@ def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
         quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
         quiet["spark.databricks.delta.snapshotPartitions"] = str(AT_ONCE)  # as `spark_udfs.session` has it
         settings = spark_releases.settings(RELEASE, "delta", warehouse=home)
-        settings["spark.jars"] += "," + ",".join(jars("s3"))  # the driver creates the manifest by Hadoop's client
+        settings["spark.jars"] += "," + ",".join(jars())  # the driver creates the manifest by Hadoop's client
         given = {
             "fleet": str(fleet),
             "home": str(home),

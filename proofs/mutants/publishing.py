@@ -1,124 +1,65 @@
-"""Mutants of what publishes plans of the Spark job."""
+"""Mutants of what says that a plan in a directory is whole, and who writes it."""
 
 from mutants.mutant import Mutant
 
-_RULES = "tests/spark/test_spark_manifests.py"
-_DISK = "tests/spark/test_spark_layout.py"
-_MANIFESTS = "spark_udfs/job/_published.py"
-_LAYOUT = "spark_udfs/job/_output_layout.py"
-_FILES = "spark_udfs/job/_by_file.py"
+_DIRECTORY = "spark_udfs/job/_plan_directory.py"
+_KERNELS = "spark_udfs/job/_plan_kernels.py"
+_RULES = "tests/spark/test_plan_directory.py"
+_DIGESTS = "tests/spark/test_plan_kernels.py"
 
 MUTANTS = [
     Mutant(
-        _MANIFESTS,
-        "if numbers != list(range(n_buckets)):",
-        "if not numbers:",
-        "a plan without a bucket is complete",
+        _DIRECTORY,
+        "    folder.remove([SUCCESS])\n    folder.write(MARKER",
+        "    folder.write(MARKER",
+        "a plan that is replaced is complete while its parts go",
         _RULES,
     ),
     Mutant(
-        _MANIFESTS, "    if gone:\n", "    if gone and not sizes:\n", "a plan whose file is gone is complete", _RULES
-    ),
-    Mutant(
-        _MANIFESTS, "if sizes.get(name) != n_bytes]", "if name not in sizes]", "a file that is cut off passes", _RULES
-    ),
-    Mutant(
-        _MANIFESTS,
-        '(-one["generation"], one["name"])',
-        '(one["generation"], one["name"])',
-        "a forced plan never counts",
-        _RULES,
-    ),
-    Mutant(_MANIFESTS, "min(whole, key", "max(whole, key", "the last of equal manifests counts, and changes", _RULES),
-    Mutant(
-        _MANIFESTS,
-        "    except ValueError:\n        return None\n    return data",
-        "    except KeyError:\n        return None\n    return data",
-        "a manifest that is being written is an error",
+        _DIRECTORY,
+        "if name not in (MARKER, CLAIM)])",
+        'if name not in (MARKER, CLAIM) and not name.startswith("part-")])',
+        "parts of a killed run stay beside those of the next",
         _RULES,
     ),
     Mutant(
-        _MANIFESTS, '{"format", "generation"} <= data.keys()', "data", "a manifest that is not whole counts", _RULES
-    ),
-    Mutant(
-        _MANIFESTS,
-        "return (None if force else found), run",
-        "return found, run",
-        "--force finds the plan complete",
+        _DIRECTORY,
+        'claim.get("host") == host and',
+        "claim and",
+        "a writer on another machine is taken for dead",
         _RULES,
     ),
-    Mutant(_MANIFESTS, "unique_name(), force)", "unique_name(), False)", "--force takes what others have done", _RULES),
+    Mutant(_DIRECTORY, "not any(map(_is_alive", "not all(map(_is_alive", "its Java may go on writing", _RULES),
+    Mutant(_DIRECTORY, "return bool(known) and", "return not known or", "who does not say is taken for dead", _RULES),
     Mutant(
-        _MANIFESTS,
-        'return found["run"] == run.name, found',
-        "return True, found",
-        "who was overtaken says that it was first",
+        _DIRECTORY,
+        "            if self.text(name) == text:\n                self.remove([name])",
+        "            self.remove([name])",
+        "of two that take over a claim, one removes that of the other",
         _RULES,
     ),
     Mutant(
-        _LAYOUT,
-        "folder.mkdir()\n        try",
-        "folder.mkdir(parents=True)\n        try",
-        "a worker makes a folder anew that was taken away",
-        _DISK,
+        _DIRECTORY,
+        "        yield not _is_there(folder, shown, plan_id, overwrite)\n",
+        "        yield True\n",
+        "a plan that another run has completed meanwhile is written again",
+        _RULES,
     ),
     Mutant(
-        _LAYOUT,
-        "            shutil.rmtree(folder, ignore_errors=True)\n            raise",
-        "            raise",
-        "a bucket that fails leaves its files",
-        _DISK,
+        _DIRECTORY,
+        "    except Exception:\n        folder.remove_text(CLAIM, claim)\n        raise",
+        "    except Exception:\n        raise",
+        "an error leaves the claim of a process that lives",
+        _RULES,
     ),
+    Mutant(_DIRECTORY, "if there and self.plan_id is None:", "if False:", "files of somebody else are removed", _RULES),
+    Mutant(_DIRECTORY, 'return self.plan_id == "" or', "return", "a plan of bulk is replaced without a word", _RULES),
+    Mutant(_DIRECTORY, "plan_id and not overwrite:", "plan_id and overwrite:", "another plan is replaced", _RULES),
     Mutant(
-        _LAYOUT,
-        "    if not won:\n        return []",
-        "    if won is None:\n        return []",
-        "a sweeper that was overtaken sweeps",
-        _DISK,
-    ),
-    Mutant(
-        _LAYOUT,
-        'manifest["generation"] + 1, manifests.unique_name(), True)',
-        'manifest["generation"], manifests.unique_name(), True)',
-        "leftovers are never swept",
-        _DISK,
-    ),
-    Mutant(
-        _LAYOUT,
-        "st_mtime > before:",
-        "st_mtime < 0:",
-        "a plan that was replaced today is swept under its readers",
-        _DISK,
-    ),
-    Mutant(
-        _LAYOUT,
-        'shown["buckets"] == manifest["buckets"]',
-        'shown["plan"] == manifest["plan"]',
-        "the plain path keeps the plan that was replaced",
-        _DISK,
-    ),
-    Mutant(
-        _LAYOUT,
-        "    for _ in range(10):  #",
-        "    for _ in range(1):  #",
-        "who was overtaken leaves the older plan at the plain path",
-        _DISK,
-    ),
-    Mutant(
-        _LAYOUT,
-        "        show_plan(out, plan_id)\n        return manifest, run, {}",
-        "        return manifest, run, {}",
-        "a plan that was not shown never is",
-        _DISK,
-    ),
-    Mutant(
-        _FILES,
-        "    # Once recorded, the files may be named in a manifest, so they stay whatever happens.\n"
-        '    ranked = {} if ranking is None else {WORST: {"n": n_worst, "rows": ranking.worst()}}\n'
-        "    out.commit(",
-        '        ranked = {} if ranking is None else {WORST: {"n": n_worst, "rows": ranking.worst()}}\n'
-        "        out.commit(",
-        "an error behind the record removes files that it names",
-        _DISK,
+        _KERNELS,
+        'totals = added(totals, {name: Totals(**one) for name, one in part["totals"].items()})',
+        'totals = added({}, {name: Totals(**one) for name, one in part["totals"].items()})',
+        "the summary counts one task",
+        _DIGESTS,
     ),
 ]

@@ -8,7 +8,7 @@ _TYPING = "tests/house/test_typing.py -k public"
 _DESCRIBED = "spark_udfs/_sql.py"
 _COLUMNS = "spark_udfs/_arrow_owners.py"
 _STRATEGIES = "rmqalloc/evaluation/row_strategies.py"
-_PLANNING = "spark_udfs/job/_planning_job.py"
+_ERRORS = "spark_udfs/job/_spark_errors.py"
 _BULK = "rmqalloc/evaluation/unit_files.py"
 
 MUTANTS = [
@@ -75,7 +75,7 @@ MUTANTS = [
         "brokers beside queues are ignored",
         _WORDS,
     ),
-    Mutant(_PLANNING, '"" if "[" in line else', '"" if line else', "Java's class is left out", _WORDS),
-    Mutant(_PLANNING, "[:1] + unfit\n", "[:1]\n", "NoClassDefFoundError is lost behind its cause", _WORDS),
-    Mutant(_PLANNING, ": )*{_NAMED}", ": ){{0}}{_NAMED}", "what wraps a missing class is named instead", _WORDS),
+    Mutant(_ERRORS, '"" if "[" in line else', '"" if line else', "Java's class is left out", _WORDS),
+    Mutant(_ERRORS, "[:1] + unfit\n", "[:1]\n", "NoClassDefFoundError is lost behind its cause", _WORDS),
+    Mutant(_ERRORS, ": )*{_NAMED}", ": ){{0}}{_NAMED}", "what wraps a missing class is named instead", _WORDS),
 ]

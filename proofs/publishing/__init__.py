@@ -1,1 +1,1 @@
-"""Plans of the Spark job are seen whole or not at all: ``python -m publishing``."""
+"""Kill the Spark job at any moment and look at what readers get: ``python -m publishing``."""

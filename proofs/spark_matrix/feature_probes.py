@@ -83,13 +83,13 @@ def transform_client_load(asked):
 
 
 def job_on_files(asked):
-    """planning job, workers read and write Parquet"""
-    return _job(asked, "files", str(asked.source), by_files=True)
+    """planning job, workers read Parquet"""
+    return _job(asked, "files", str(asked.source), in_workers=True)
 
 
 def job_on_frames(asked):
-    """planning job, Spark reads and writes"""
-    return _job(asked, "frames", str(asked.source), by_files=False)
+    """planning job, Spark reads"""
+    return _job(asked, "frames", str(asked.source), in_workers=False)
 
 
 def job_on_delta(asked):
@@ -107,16 +107,15 @@ def job_on_iceberg(asked):
 
 def _job(asked, name, path="", table="", **how):
     """Rows of a job's plan, as readers without Spark find them."""
-    from spark_udfs.job._planning_job import run_job
-
-    from spark_udfs import files_of_plan
-    from spark_udfs.job._sources import UnitSource
+    from spark_udfs import UnitSource, plan_table
 
     spec = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, output="owners")
-    target = asked.folder / f"plans-{name}"
-    run_job(UnitSource(path, table=table), str(target), spec, **how)
+    out = asked.folder / f"plans-{name}"
+    once, again = (plan_table(asked.spark, UnitSource(path, table=table), spec, out=str(out), **how) for _ in range(2))
+    assert (once.was_complete, again.was_complete) == (False, True)
+    assert (out / "_SUCCESS").exists()
     expected = ordered(plan_stream(asked.fleet.to_batches(), spec))
-    written = ds.dataset(files_of_plan(target), format="parquet").to_table().to_pylist()
+    written = ds.dataset(out, format="parquet").to_table().drop_columns("plan_id").to_pylist()
     return same(spark_answers.in_order(written), expected)
 
 
@@ -162,12 +161,10 @@ def job_into_iceberg(asked):
 
 
 def _into(asked, table):
-    from spark_udfs.job._planning_job import run_job
-
-    from spark_udfs.job._sources import UnitSource
+    from spark_udfs import plan_table
 
     spec = PlanSpec("AVG", output="owners")
-    once, again = (run_job(UnitSource(str(asked.source)), "", spec, into=table) for _ in range(2))
+    once, again = (plan_table(asked.spark, str(asked.source), spec, into=table) for _ in range(2))
     assert (once.was_complete, again.was_complete) == (False, True)
     expected = ordered(plan_stream(asked.fleet.to_batches(), spec))
     return same(spark_answers.rows_of(asked.spark.table(table).drop("plan_id")), expected)

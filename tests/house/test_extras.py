@@ -128,6 +128,6 @@ def test_a_spark_connect_without_its_packages_is_no_defect(monkeypatch, capsys):
     def lacking(*_args, **_kwargs):
         raise ImportError("[PACKAGE_NOT_INSTALLED] grpcio >= 1.76.0 must be installed; however, it was not found.")
 
-    monkeypatch.setattr(job, "run_job", lacking)
+    monkeypatch.setattr(job, "running_session", lacking)
     assert main(["bulk", "--spark", "--remote", "sc://x", "--in", "x", "--out", "y"]) == exit_codes.FAILURE
     assert capsys.readouterr().err == 'rmqalloc: grpcio is not installed: pip install "rmqalloc[connect]"\n'

@@ -5,13 +5,13 @@ import json
 import pyarrow as pa
 import pytest
 from planted import KINDS, SAID, planted, reached
-from spark_udfs.job._planning_job import JobError
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.evaluation import PlanSpec, plan_batch
 from spark_udfs._arrow_owners import allocate_arrays
 from spark_udfs._event_bounds import Window, checked
 from spark_udfs.job._on_worker import _WorkerCall
+from spark_udfs.job._spark_errors import JobError
 
 UNITS = pa.RecordBatch.from_pylist(
     [

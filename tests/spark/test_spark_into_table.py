@@ -10,11 +10,8 @@ from checkout import ROOT
 from job_runs import job, report, write_units
 from programs import python
 
-from spark_udfs.job import _output_layout as output_layout
-from spark_udfs.job import _published as manifests
 from spark_udfs.job._tables import TableError, TableFacts, TableName, facts_of, is_same, parse_name, refuse_unfit
 
-PLAN = "p1"
 COLUMNS = {"plan_id": "string", "topic": "string", "queues": "int"}
 GOOD = TableFacts("iceberg", COLUMNS, frozenset({"plan_id"}), "file:/t", "ice.db.t")
 
@@ -39,7 +36,6 @@ def test_names_that_are_none(text, said):
 
 def test_names_are_quoted():
     assert parse_name("ice.`a``b; DROP`.t").sql == "`ice`.`a``b; DROP`.`t`"
-    assert str(parse_name("ice.db.t").beside("_quarantine")) == "ice.db.t_quarantine"
 
 
 @pytest.mark.parametrize(
@@ -91,40 +87,6 @@ def test_a_job_needs_somewhere_to_write_to(name, capsys):
         assert (done.returncode, "Missing option '--out'" in done.stderr) == (64, True)
 
 
-def staged_plan(out):
-    """A complete plan of two buckets on a disk, and an attempt of another run."""
-    storage = output_layout.LocalFiles(str(out))
-    _, run, _ = output_layout.begin_run(str(out), PLAN, False)
-    for number in range(2):
-        with output_layout.DiskBuckets(str(out)).attempt(PLAN) as tried:
-            storage.create(f"{manifests.data_folder(PLAN)}/{tried}/{manifests.bucket_name(number)}/part.parquet", "x")
-        output_layout.DiskBuckets(str(out)).commit(run, number, tried, {"totals": {}})
-    with output_layout.DiskBuckets(str(out)).attempt(PLAN) as other:
-        pass
-    records = list(output_layout.complete_records(str(out), run).values())
-    _, manifest = output_layout.publish_and_show(str(out), run, 2, records, {"plan": PLAN}, "")
-    return manifest, other
-
-
-def test_what_is_staged_is_removed_but_for_what_others_write(tmp_path):
-    manifest, other = staged_plan(tmp_path)
-    names = output_layout.names_of_plan(manifest)
-    assert names[0] == manifests.manifest_path(manifest), "no manifest may name files that are gone"
-    output_layout.remove(str(tmp_path), names)
-    left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*"))
-    kept = f"{manifests.data_folder(PLAN)}/{other}"
-    assert [one for one in left if one.count("/") > 1] == [kept, f"{kept}/{manifests.QUARANTINE}"]
-    output_layout.remove(str(tmp_path), names)  # again, as after a kill in the middle of it
-
-
-def test_leftovers_of_a_plan_are_swept_when_they_are_old(tmp_path):
-    staged_plan(tmp_path)
-    output_layout.remove_plan(str(tmp_path), PLAN, 60)
-    assert output_layout.current_manifest(str(tmp_path), PLAN)
-    output_layout.remove_plan(str(tmp_path), PLAN, -1)
-    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["_rmqalloc.json"]
-
-
 # --- With Spark ---
 
 
@@ -133,11 +95,9 @@ def test_without_a_connector_it_is_said_which_releases_have_one(spark, tmp_path,
     fleet = write_units(tmp_path / "fleet")
     for name in ("plans", "ice.db.plans"):
         with pytest.raises(TableError, match=r"--into needs Delta or Iceberg.*3\.5, 4\.0 and 4\.1.*session is Spark"):
-            job(fleet, "", into=name)
+            job(fleet, into=name)
     assert report(fleet, "", into="plans") == 1
     assert "plans is not there, and the session has no catalog that could make it" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="give an output directory, a table"):
-        job(fleet, "")
 
 
 @pytest.mark.spark
@@ -150,7 +110,7 @@ def test_a_name_that_spark_cannot_look_up_is_said_with_its_reason(spark, tmp_pat
         with pytest.raises(
             TableError, match=r"broken cannot be looked up: \[UNRESOLVED_COLUMN.*[^;]; --into needs Delta"
         ):
-            job(fleet, "", into="broken")
+            job(fleet, into="broken")
     finally:
         spark.catalog.dropTempView("broken")
         spark.catalog.dropTempView("below")

@@ -41,19 +41,22 @@ def test_bulk_on_spark(spark, run, tmp_path):
     assert code == 0
     lines = out.splitlines()
     assert lines[0].split() == ["units", "50"]
-    assert lines[-1].startswith(f"Parquet of owners, AVG unless a row names another: {tmp_path / 'plans'}/plan=")
-    assert read(lines[-1].rpartition(" ")[2]).num_rows == 50
-    code, out, _ = run(*arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best")
+    assert lines[-1] == f"Parquet of owners, AVG unless a row names another: {tmp_path / 'plans'}"
+    assert read(tmp_path / "plans").num_rows == 50
+    more = ["--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best"]
+    code, out, err = run(*arguments, *more)
+    assert (code, "--overwrite to replace it" in err) == (1, True)
+    code, out, _ = run(*arguments, *more, "--overwrite")
     assert code == 0
-    place = out.splitlines()[-1].rpartition(" ")[2]
     assert out.splitlines()[-1].startswith("Parquet of best, AVG unless a row names another: ")
-    assert read(place).num_rows == 50
+    assert read(tmp_path / "plans").num_rows == 50
     assert out.splitlines()[0].split()[:3] == ["scenario", "units", "bad_units"]
     pq.write_table(pa.table(units.mixed()[0]), tmp_path / "bad.parquet")
     arguments[3] = tmp_path / "bad.parquet"
-    code, out, err = run(*arguments, "--max-bad-fraction", 0)
+    code, out, err = run(*arguments, "--overwrite", "--max-bad-fraction", 0)
     assert (code, out) == (1, "")
     assert f"rmqalloc: {len(units.BAD)} rows of the plan (" in err
+    assert read(tmp_path / "plans").num_rows == 50, "the plan that was there is there"
 
 
 def test_spark_cures_as_the_kernel_does(spark):

@@ -214,24 +214,13 @@ def test_spark_3_5_answers():
     assert sql.count("[0, 0, 1, 2]") == 2 and sql.endswith("=9)")
 
 
-FILES_ALONE = ["delta", "delta, partitioned", "iceberg"]
-BY_ROWS = {
-    "delta, deleted": "rows are deleted that its files still hold",
-    "delta, mapped": "delta.columnMapping.mode",
-    "iceberg, deleted": "files of deletes",
-    "iceberg, renamed": "its columns have changed",
-}
-
-
 @pytest.mark.spark
-def test_tables_are_planned_from_their_files_where_these_alone_are_the_table(tmp_path):
+def test_tables_are_planned_as_they_are_and_not_as_their_files(tmp_path):
     settings = spark_releases.settings("4.1", "delta", "iceberg", warehouse=tmp_path)
     command = ["-m", "table_sources", tmp_path / "work", json.dumps(settings)]
     done = spark_releases.run("4.1", *command, folders=[ROOT / "tests", ROOT / "tests" / "support"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-3000:]
     found = json.loads(done.stdout.splitlines()[-1])
-    assert found.keys() == {*FILES_ALONE, *BY_ROWS}
     for name, one in found.items():
         assert one["is_equal"] and one["rows"] > 20, name
-        assert (BY_ROWS[name] in one["said"]) if name in BY_ROWS else "JVM" not in one["said"], (name, one["said"])
-    assert found["delta, deleted"]["rows"] < found["delta"]["rows"]
+    assert found["delta, deleted"]["rows"] < found["delta, mapped"]["rows"]

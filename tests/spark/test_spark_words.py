@@ -164,9 +164,9 @@ AT = "\n\tat org.apache.spark.sql.Dataset.count(Dataset.scala:1)\n\tat java.base
 )
 @pytest.mark.needs("pyspark")
 def test_an_error_of_java_keeps_the_name_of_its_class(text, said):
-    from spark_udfs.job import _planning_job as planning
+    from spark_udfs.job import _spark_errors as spark_errors
 
-    told = planning._cause(RuntimeError(text))
+    told = spark_errors._cause(RuntimeError(text))
     assert told.startswith(said)
     assert ("a jar is missing" in told) == ("a jar is missing" in said)
 

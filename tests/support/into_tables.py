@@ -2,19 +2,19 @@
 
 import json
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
-import random_units as units
-from job_runs import SPECS, job, write_units
+from job_runs import SPECS, job, text_of, write_units
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from spark_udfs.job._planning_job import TooManyBadRowsError, run_job
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.parquet_plan import plan_files
-from spark_udfs.job import _into_table as into_table
-from spark_udfs.job._sources import UnitSource
+from spark_udfs import UnitSource
+from spark_udfs.job._into_table import CommittedTable
+from spark_udfs.job._plan_table import TooManyBadRowsError
 from spark_udfs.job._tables import TableError
 
 FEW = {
@@ -24,7 +24,7 @@ FEW = {
     "spark.databricks.delta.snapshotPartitions": "1",
     "spark.sql.session.timeZone": "UTC",
 }
-OTHER = PlanSpec("AVG_BY_CIRCLE", output="metrics")
+OTHER, BOTH = (PlanSpec(name, output="metrics") for name in ("AVG_BY_CIRCLE", "ORDINAL"))
 
 
 def fails(kind, said, call):
@@ -52,67 +52,65 @@ def versions(spark, kind, table):
 
 def check(spark, kind, table, home):
     """All of it in one table."""
-    fleet, staging = home / "fleet", lambda: list((home / "spark" / "plans" / "_rmqalloc").rglob("*.parquet"))
-    first = job(fleet, "", into=table)
-    assert (first.was_complete, staging()) == (False, [])
+    fleet, out = home / "fleet", home / f"{kind}-kept"
+    first = job(fleet, into=table)
+    assert not first.was_complete
     plan_files(fleet, home / kind, SPECS[1])
     wanted = sorted(str(row) for row in pq.read_table(home / kind).to_pylist())
     assert rows_of(spark, table, first.plan_id) == wanted
-    bad = spark.table(f"{table}_quarantine").collect()
-    assert {row["plan_id"] for row in bad} == {first.plan_id}
-    assert len(bad) == len(units.BAD)
-    assert {"consumer_group", "brokers", "client_ids"} <= json.loads(bad[0]["input"]).keys()
-
-    before = [versions(spark, kind, one) for one in (table, f"{table}_quarantine")]
-    again = job(fleet, "", into=table)
+    assert first.shown == f"{kind.capitalize()} table {table}, plan_id {first.plan_id}"
+    before = versions(spark, kind, table)
+    again = job(fleet, into=table)
     assert (again.was_complete, again.summary) == (True, first.summary)
-    assert [versions(spark, kind, one) for one in (table, f"{table}_quarantine")] == before
+    assert versions(spark, kind, table) == before
 
-    other = job(fleet, str(home / f"{kind}-kept"), OTHER, into=table)
-    assert list((home / f"{kind}-kept" / f"plan={other.plan_id}").rglob("*.parquet")), (
-        "a directory that was named is kept"
-    )
-    forced = job(fleet, "", into=table, force=True)
-    assert (forced.was_complete, versions(spark, kind, table)) == (False, before[0] + 2)
+    other = job(fleet, out, OTHER, into=table)
+    assert (out / "_SUCCESS").exists(), "with a directory, the table takes its rows"
+    assert rows_of(spark, table, other.plan_id) == text_of(out)
+    replaced = job(fleet, into=table, overwrite=True)
+    assert (replaced.was_complete, versions(spark, kind, table)) == (False, before + 2)
     assert rows_of(spark, table, first.plan_id) == wanted
-    found = {row["plan_id"] for row in spark.sql(f"SELECT DISTINCT plan_id FROM {table}").collect()}
-    assert found == {first.plan_id, other.plan_id}
-    taken_out(spark, table, fleet, wanted, first.plan_id)
-    refused(spark, table, fleet)
+    spark.sql(f"DELETE FROM {table} WHERE plan_id = '{first.plan_id}'")
+    assert not job(fleet, into=table, bad=str(home / f"{kind}-bad")).was_complete, "somebody deleted it; it comes again"
+    assert rows_of(spark, table, first.plan_id) == wanted
+    assert text_of(home / f"{kind}-bad") == [row for row in wanted if "'err_code': 0" not in row]
+    both(spark, kind, table, fleet)
+    refused(spark, kind, table, fleet)
 
 
-def taken_out(spark, table, fleet, wanted, plan_id):
-    """A plan that somebody deleted comes again; one whose staged files are gone is planned anew."""
-    spark.sql(f"DELETE FROM {table} WHERE plan_id = '{plan_id}'")
-    put = into_table.JobTables.put
+def both(spark, kind, table, fleet):
+    """Two writers at once, and one whose commit meets that of another, end with the plan once."""
+    with ThreadPoolExecutor(2) as pool:
+        done = list(pool.map(lambda _: job(fleet, spec=BOTH, into=table), range(2)))
+    assert sorted(one.was_complete for one in done) == [False, True]
+    once = rows_of(spark, table, done[0].plan_id)
+    spark.sql(f"DELETE FROM {table} WHERE plan_id = '{done[0].plan_id}'")
+    real, runs = CommittedTable.overwrite, []
 
-    def interrupted(*_arguments):
-        raise KeyboardInterrupt
+    def overtaken(self, *arguments):
+        runs.append(len(runs))
+        if runs == [0]:  # another one has noted the version, looked, and is first
+            assert not job(fleet, spec=BOTH, into=table).was_complete
+        real(self, *arguments)
 
-    into_table.JobTables.put = interrupted
-    fails(KeyboardInterrupt, "", lambda: job(fleet, "", into=table))
-    into_table.JobTables.put = put
-    spark.catalog.refreshTable(table)
-    [location] = [
-        row["data_type"]
-        for row in spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
-        if row["col_name"] == "Location"
-    ]
-    for path in Path(location.removeprefix("file:"), "_rmqalloc", "_data").rglob("*.parquet"):
-        path.unlink()
-    assert not job(fleet, "", into=table).was_complete
-    assert rows_of(spark, table, plan_id) == wanted
+    CommittedTable.overwrite = overtaken
+    try:
+        assert job(fleet, spec=BOTH, into=table).was_complete
+    finally:
+        CommittedTable.overwrite = real
+    assert len(runs) >= 2
+    assert rows_of(spark, table, done[0].plan_id) == once
 
 
-def refused(spark, table, fleet):
+def refused(spark, kind, table, fleet):
     """What must fail before any work, or before the commit."""
-    fails(TableError, "is what the job reads", lambda: run_job(UnitSource(table=table), "", OTHER, into=table))
-    n_plans = spark.table(table).select("plan_id").distinct().count()
+    before = versions(spark, kind, table)
+    fails(TableError, "is what the job reads", lambda: job(UnitSource(table=table), spec=OTHER, into=table))
     strict = PlanSpec("AVG_BY_CIRCLE")
-    fails(TooManyBadRowsError, "are bad", lambda: job(fleet, "", strict, into=table, max_bad_fraction=0.01))
-    assert spark.table(table).select("plan_id").distinct().count() == n_plans
+    fails(TooManyBadRowsError, "nothing is written", lambda: job(fleet, spec=strict, into=table, max_bad_fraction=0.01))
+    assert versions(spark, kind, table) == before
     spark.sql(f"ALTER TABLE {table} ADD COLUMN note string")
-    fails(TableError, "note is no column of it", lambda: job(fleet, "", into=table))
+    fails(TableError, "note is no column of it", lambda: job(fleet, into=table))
 
 
 def main():
@@ -123,10 +121,10 @@ def main():
         builder = builder.config(name, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    fleet = write_units(home / "fleet")
+    fleet = write_units(home / "fleet", 60)
     spark.sql("CREATE TABLE files (a int) USING parquet")
-    fails(TableError, "files is a table of parquet", lambda: job(fleet, "", into="files"))
-    fails(TableError, "no catalog iced for iced.db.t", lambda: job(fleet, "", into="iced.db.t"))
+    fails(TableError, "files is a table of parquet", lambda: job(fleet, into="files"))
+    fails(TableError, "no catalog iced for iced.db.t", lambda: job(fleet, into="iced.db.t"))
     check(spark, "delta", "plans", home)
     if "spark.sql.catalog.ice" in settings:
         spark.sql("CREATE NAMESPACE ice.db")

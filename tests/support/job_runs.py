@@ -18,41 +18,42 @@ SPECS = [
 ]
 
 
-def job(fleet, target, spec=SPECS[1], **how):
-    from spark_udfs.job._planning_job import run_job
+def job(source, out="", spec=SPECS[1], **how):
+    from pyspark.sql import SparkSession
 
-    from spark_udfs.job._sources import UnitSource
+    from spark_udfs import plan_table
 
-    return run_job(UnitSource(str(fleet)), str(target), spec, **how)
+    source = source if hasattr(source, "select") or isinstance(source, tuple) else str(source)
+    return plan_table(SparkSession.active(), source, spec, out=str(out), **how)
 
 
 def report(fleet, target, spec=SPECS[0], master="local[2]", **how):
-    from spark_udfs.job._sources import UnitSource
+    from spark_udfs import UnitSource
     from spark_udfs.job.command import run_and_report
 
     return run_and_report(UnitSource(str(fleet)), str(target), spec, master, **how)
 
 
 def read(path):
-    return ds.dataset(path, format="parquet").to_table()
+    """The rows of a directory, without the id of their plan."""
+    table = ds.dataset(path, format="parquet").to_table()
+    return table.drop_columns("plan_id") if "plan_id" in table.column_names else table
 
 
-def text_of(path, columns=None):
+def text_of(path):
     """Rows in no order."""
-    return sorted(map(str, read(path).select(columns or read(path).column_names).to_pylist()))
+    return sorted(map(str, read(path).to_pylist()))
 
 
-def shown(path):
-    """What Spark and pyarrow look at, by its path."""
-    parts = (path.relative_to(path.anchor).parts for path in path.rglob("*"))
-    below = [names[len(path.parts) - 1 :] for names in parts]
-    return sorted("/".join(names) for names in below if not any(name[0] in "._" for name in names))
+def files_in(path):
+    """The files of a directory by name: when they were written, and what they are."""
+    return {one.name: (one.stat().st_mtime_ns, one.stat().st_ino) for one in path.iterdir()}
 
 
-def write_units(directory):
+def write_units(directory, n_units=400):
     """Synthetic and bad units as two Parquet files."""
-    directory.mkdir()
+    directory.mkdir(parents=True)
     batch, _ = units.mixed()
-    pq.write_table(units.synthetic(400, seed=8), directory / "part-0.parquet")
+    pq.write_table(units.synthetic(n_units, seed=8), directory / "part-0.parquet")
     pq.write_table(pa.table(batch), directory / "part-1.parquet")
     return directory

@@ -1,4 +1,4 @@
-"""moto's S3 in a process of its own, and pyarrow at it."""
+"""moto's S3 in a process of its own, pyarrow at it, and the jars by which Spark reaches it."""
 
 import os
 import socket
@@ -8,11 +8,27 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import cache
 import tied
 from pyarrow import fs as pafs
 from server_ports import free_ports
 
 KEYS = {"access_key": "an-access-key", "secret_key": "a-secret-key"}
+
+POM = Path(__file__).with_name("s3_jars.xml")
+OF_SPARK = ("slf4j", "commons-", "netty-buffer", "netty-c", "netty-h", "netty-r", "netty-t")
+"""Jars that Spark has itself."""
+
+
+def jars():
+    """Return the jars of S3A, from Maven Central the first time."""
+
+    def make(folder):
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
+        subprocess.run(["mvn", "-B", "-q", "-f", str(POM), *goal], check=True)
+
+    folder = cache.folder("jars-s3", [POM], make)
+    return [str(path) for path in sorted(folder.glob("*.jar")) if not path.name.startswith(OF_SPARK)]
 
 
 class S3Server:

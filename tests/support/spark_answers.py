@@ -79,17 +79,16 @@ def assigned_in(answers):
     return {name: answers[name] for name in ASSIGN}
 
 
-def written(source, target, master):
-    """What jobs write, in the same form; they run in the session that is there."""
-    from spark_udfs.job._planning_job import run_job
-    from spark_udfs.job.plan_reader import files_of_plan
-
-    from spark_udfs.job._sources import UnitSource
+def written(spark, source, target):
+    """What jobs write, in the same form; each is found complete when it is asked for again."""
+    from spark_udfs import plan_table
 
     answers = {}
     for name, params in ASSIGN.items():
-        run_job(UnitSource(str(source)), str(target / name), PlanSpec(name, params, output="owners"), master=master)
-        answers[name] = in_order(ds.dataset(files_of_plan(target / name), format="parquet").to_table().to_pylist())
+        spec, out = PlanSpec(name, params, output="owners"), str(target / name)
+        once, again = (plan_table(spark, f"file:{source}", spec, out=f"file:{out}") for _ in range(2))
+        assert (once.was_complete, again.was_complete) == (False, True)
+        answers[name] = in_order(ds.dataset(out, format="parquet").to_table().drop_columns("plan_id").to_pylist())
     return answers
 
 
@@ -138,7 +137,7 @@ def main(master, source, target, settings, archive=None):
     spark = session_of(master, json.loads(settings), archive)
     answers = {"kind": type(spark).__module__, "workers": workers(spark)}
     answers |= {"transformed": transformed(spark, source), "columns": columns(spark, source)}
-    answers["written"] = written(Path(source), Path(target), master)
+    answers["written"] = written(spark, Path(source), Path(target))
     print(json.dumps(answers))
     spark.stop()
 

@@ -1,13 +1,11 @@
-"""Tables of Delta and Iceberg as sources of the job, on a release of Spark that has both: which are read file by file.
+"""Tables of Delta and Iceberg as sources of the job, on a release of Spark that has both.
 
     python -m table_sources FOLDER
 
-Started by `spark_releases` in the environment of that release; prints JSON: by the name of a case, what was said of the JVM,
-and whether the plan is that of the same rows out of plain Parquet.
+Started by `spark_releases` in the environment of that release; prints JSON: by the name of a case, whether the plan is that
+of the same rows out of plain Parquet.
 """
 
-import contextlib
-import io
 import json
 import sys
 from pathlib import Path
@@ -15,23 +13,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import random_units as units
-from spark_udfs.job._planning_job import run_job
-from spark_udfs.job.plan_reader import files_of_plan
 
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
-from spark_udfs.job._sources import UnitSource
+from spark_udfs import UnitSource, plan_table
 
 SPEC = PlanSpec("AVG", output="owners")
 
 
-def plan_of(source, out):
-    """What a job says on standard error, and the rows of its plan in order."""
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said):
-        run_job(source, str(out), SPEC)
-    rows = [str(row) for path in files_of_plan(str(out)) for row in pq.read_table(path, partitioning=None).to_pylist()]
-    return said.getvalue(), sorted(rows)
+def plan_of(spark, source, out):
+    """The rows of a plan in order."""
+    plan_table(spark, source, SPEC, out=str(out))
+    return sorted(str(row) for row in pq.read_table(out).drop_columns("plan_id").to_pylist())
 
 
 def cases(spark):
@@ -67,9 +60,9 @@ def main(folder, settings):
         if change:
             spark.sql(change)
         spark.table(table).select(*FLEET_SCHEMA.names).coalesce(1).write.parquet(str(here / f"same as {name}"))
-        said, plan = plan_of(UnitSource(table=table), here / f"plans of {name}")
-        _, wanted = plan_of(UnitSource(str(here / f"same as {name}")), here / f"wanted of {name}")
-        found[name] = {"said": said, "rows": len(plan), "is_equal": plan == wanted}
+        plan = plan_of(spark, UnitSource(table=table), here / f"plans of {name}")
+        wanted = plan_of(spark, str(here / f"same as {name}"), here / f"wanted of {name}")
+        found[name] = {"rows": len(plan), "is_equal": plan == wanted}
     print(json.dumps(found))
 
 

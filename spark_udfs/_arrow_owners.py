@@ -194,15 +194,3 @@ def owners(
     """
     given = {"strategy": strategy, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms}
     return _by_strategy(queues, clients, {"topic": topic}, given, strict=True).field("owners")
-
-
-def owners_or_error(
-    strategy: pa.Array,
-    queues: pa.Array,
-    clients: pa.Array,
-    topic: pa.Array = None,
-    virtual_nodes: pa.Array = None,
-    machine_rooms: pa.Array = None,
-) -> pa.Array:
-    """Allocate as `allocate_arrays` with arguments that SQL can name."""
-    return allocate_arrays(strategy, queues, clients, topic, virtual_nodes, machine_rooms)

@@ -27,7 +27,7 @@ from rmqalloc.rebalance._offset_file import OffsetFileError, read_offsets, write
 from rmqalloc.remoting.credentials import CredentialsError, read_credentials
 from rmqalloc.scenarios import ScenarioError, read_scenarios, scenarios_of
 from rmqalloc.simulation import read_script
-from rmqalloc.snapshot.directory import own_directory
+from rmqalloc.snapshot.directory import check_replaceable
 from rmqalloc.snapshot.files import read_snapshot
 from rmqalloc.snapshot.files._to_rows import to_rows
 from rmqalloc.snapshot.plain_data import SnapshotError, to_document
@@ -298,7 +298,7 @@ def _marker(random):
 
 
 def _own(path):
-    own_directory(Path(path).parent, "plans")
+    check_replaceable(Path(path).parent, "plans")
 
 
 DOCUMENT = to_document(SNAPSHOT)

@@ -10,7 +10,6 @@ from checkout import ROOT
 from rmqalloc import MessageQueue, store
 from rmqalloc.cli._app import run
 from rmqalloc.rebalance._offset_file import merge_offsets, read_offsets
-from rmqalloc.snapshot.directory import own_directory
 from rmqalloc.store import _writing
 
 EXAMPLES = ROOT / "examples"
@@ -78,11 +77,6 @@ def _offsets(target, inputs, is_new):
     return 0
 
 
-def _own(target, inputs, is_new):
-    own_directory(target, "plans")
-    return 0
-
-
 def _created(target, inputs, is_new):
     store.create_file(target, b"new" * 3000)
     return 0
@@ -142,7 +136,6 @@ WRITERS = [
     Writer("simulate --out sim", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--out", "{out}"), "sim"),
     Writer("bulk --out owners", _BULK, "owners"),
     Writer("generate --out fleet", _verb(*_GENERATE, "--out", "{out}"), "fleet"),
-    Writer("marker of a directory of plans", _own, "plans", begins_with=False, is_verb=False),
     Writer("offsets of a consumer", _offsets, "client/group/offsets.json", is_verb=False),
     Writer("store.create_file", _created, "manifest.json", begins_with=False, is_verb=False),
     Writer("store.write_file", _file, "file", is_verb=False),
@@ -156,8 +149,6 @@ def seen(writer, target):
     """What a reader sees: a digest of all of it, or that nothing is there."""
     if writer.write is _offsets:
         return repr(sorted(read_offsets(target).items())) if read_offsets(target) else NONE
-    if writer.write is _own:
-        target = target / "_rmqalloc.json"  # a directory without it is nobody's yet
     if not target.exists():
         return NONE
     digest = hashlib.sha256()

@@ -313,7 +313,7 @@ def sql_allocate(asked):
 
     queues, clients, topic = map(asked.column, ("brokers", "client_ids", "topic"))
     ring = pa.repeat("CONSISTENT_HASH", len(queues))
-    answers = arrow_owners.owners_or_error(ring, queues, clients, topic)
+    answers = arrow_owners.allocate_arrays(ring, queues, clients, topic)
     call = "(brokers, client_ids, 'CONSISTENT_HASH', topic)"
     n = same(asked.in_rows(F.expr(f"rmq_try_allocate{call}")), answers.field("owners").to_pylist())
     n += same(asked.in_rows(F.expr(f"rmq_allocate_or_error{call}")), answers.to_pylist())

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 from plan_rows import assert_same, batch_of, good_row
-from rmqalloc.evaluation.quarantine import plan_and_quarantine
 
 from rmqalloc.cli import main
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
@@ -128,8 +127,6 @@ def test_names_and_loads_of_a_cured_unit():
     ]
     loads = [(row["scenario"], row["n_queues"]) for row in client_load(batch, spec).to_pylist()]
     assert loads == [("three", 2), ("three", 2), ("three", 1)]
-    [(_, bad)] = plan_and_quarantine([batch], spec)
-    assert [(row["scenario"], row["err_code"]) for row in bad.to_pylist()] == [("current", ErrCode.EMPTY)]
 
 
 def test_files_have_the_rows_of_the_kernel(tmp_path):

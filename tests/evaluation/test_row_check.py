@@ -6,12 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hostile_rows import GOOD, HOSTILE_ROWS, OF_GOOD, TYPES, HostileRow
-from rmqalloc.evaluation.quarantine import plan_and_quarantine
 
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
 from rmqalloc.evaluation.limits import Sizes
 from rmqalloc.evaluation.parquet_plan import plan_files
-from spark_udfs._arrow_owners import allocate_arrays, owners, owners_or_error
+from spark_udfs import _sql_owners as sql_owners
+from spark_udfs._arrow_owners import allocate_arrays, owners
 from spark_udfs._arrow_plan import plan_array, plan_rows
 
 SPEC = PlanSpec("AVG", output="owners")
@@ -33,14 +33,6 @@ def of_struct(plans):
     """Of a plan column; what it lacks is None."""
     [[row, *_]] = plans.to_pylist()
     return row["err_code"], row["err_msg"], row.get("owners")
-
-
-def of_quarantine(batch):
-    [(planned, bad)] = plan_and_quarantine([batch], SPEC)
-    verdict = [(row["err_code"], row["err_msg"]) for row in bad.select(["err_code", "err_msg"]).to_pylist()] or [
-        (0, None)
-    ]
-    return (*verdict[0], of_table(planned)[2])
 
 
 def arguments(batch):
@@ -76,14 +68,13 @@ FACES = {
     "plan_batch": lambda batch, _: of_table(plan_batch(batch, SPEC)),
     "plan_stream": lambda batch, _: of_table(pa.Table.from_batches(plan_stream([batch], SPEC))),
     "plan_files": of_files,
-    "plan_and_quarantine": lambda batch, _: of_quarantine(batch),
     "plan_array": lambda batch, _: of_struct(plan_array(as_struct(batch), SPEC)),
     "plan_rows": lambda batch, _: of_struct(plan_rows(as_struct(batch), pa.array([ONE_LESS]))),
     "allocate_arrays": lambda batch, _: of_function(allocate_arrays(**arguments(batch))),
-    "owners_or_error": lambda batch, _: of_function(owners_or_error(**arguments(batch))),
+    "allocate_or_error": lambda batch, _: of_function(sql_owners.allocate_or_error(**arguments(batch))),
     "owners": lambda batch, _: of_owners(batch),
 }
-FUNCTIONS = ("allocate_arrays", "owners_or_error", "owners")
+FUNCTIONS = ("allocate_arrays", "allocate_or_error", "owners")
 
 
 def test_the_list_has_every_code_but_the_one_of_strategies_that_refuse():
@@ -194,12 +185,9 @@ def test_all_forms_of_text_and_lists_are_read(form):
     for planned in (
         plan_batch(batch, SPEC),
         *plan_stream([batch], SPEC),
-        *(one for one, _ in plan_and_quarantine([batch], SPEC)),
     ):
         assert [(row["topic"], row["err_code"], row["owners"]) for row in planned.to_pylist()] == asked
     assert [row["owners"] for row in allocate_arrays(**arguments(batch)).to_pylist()] == [OF_GOOD, None]
-    [(_, bad)] = plan_and_quarantine([batch], SPEC)
-    assert bad.select(batch.schema.names).to_pylist() == batch.slice(1).to_pylist()
     two = PlanSpec("AVG", scenarios=[{"name": "x", "changes": [{"remove_clients": {"count": 1}}]}])
     carried = plan_batch(batch.rename_columns([*batch.schema.names[:-1], "region"]), two, carry=["region"])
     assert carried["region"].to_pylist() == ["AVG", "AVG", "AVGG", "AVGG"]

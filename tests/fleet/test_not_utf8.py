@@ -5,7 +5,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rmqalloc.evaluation.quarantine import plan_and_quarantine
 
 from rmqalloc import Fleet, FleetError
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
@@ -13,7 +12,7 @@ from rmqalloc.evaluation.expand import expand_owners
 from rmqalloc.evaluation.parquet_plan import plan_files, strategies_of
 from rmqalloc.fleet.arrow_columns import utf8
 from spark_udfs._arrow_owners import allocate_arrays as allocate
-from spark_udfs.map_in_arrow import PlanBatches, QuarantineBatches
+from spark_udfs.map_in_arrow import PlanBatches
 
 NAMES, STRUCT = pa.list_(pa.binary()), [("broker_name", pa.binary())]
 COLUMNS = {
@@ -126,24 +125,6 @@ def test_no_row_is_lost_and_good_ones_are_answered_as_without_the_bad(marked, ou
     named = expand_owners(batch_of(rows), spec)
     named.validate(full=True)
     assert set(named.column("err_code").to_pylist()) >= {row["err_code"] for row in found}
-
-
-def raw(column):
-    return [None if each.as_buffer() is None else bytes(each.as_buffer()) for each in column]
-
-
-@pytest.mark.parametrize("queues", QUEUES)
-def test_the_quarantine_keeps_the_bytes_as_they_are(queues, tmp_path):
-    rows = [broken(good(i, queues), "consumer_group", text, with_null=True) for i, text in enumerate(BROKEN)]
-    batch = batch_of([good(9, queues), *rows], queues)
-    [(_, bad)] = plan_and_quarantine([batch], SPEC)
-    assert raw(bad.column("consumer_group")) == BROKEN
-    assert next(iter(QuarantineBatches(SPEC)([batch]))).equals(bad)
-    pq.write_table(pa.table(bad), tmp_path / "bad.parquet")
-    again = pq.read_table(tmp_path / "bad.parquet")
-    assert raw(again.column("consumer_group")) == BROKEN
-    assert again.column("err_msg").to_pylist() == bad.column("err_msg").to_pylist()
-    assert len(set(bad.column("err_msg").to_pylist())) == len(BROKEN)
 
 
 def test_bulk_plans_a_file_with_such_rows_and_writes_text_that_can_be_read(tmp_path):

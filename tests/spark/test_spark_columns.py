@@ -133,7 +133,7 @@ def test_each_row_may_have_its_own_strategy_and_parameters(rows, data):
     strategies = pa.array([each["strategy"] for each in given_by_row], pa.string())
     virtual_nodes = pa.array([each["virtual_nodes"] for each in given_by_row], pa.int64())
     machine_rooms = pa.array([each["machine_rooms"] for each in given_by_row], IDS)
-    answer = arrow_owners.owners_or_error(strategies, queues, clients, topic, virtual_nodes, machine_rooms)
+    answer = arrow_owners.allocate_arrays(strategies, queues, clients, topic, virtual_nodes, machine_rooms)
     assert_answers(answer, [asked_by_row(row, each) for row, each in zip(rows, given_by_row, strict=True)])
 
 
@@ -201,7 +201,7 @@ def test_a_row_cannot_ask_for_all_the_memory_there_is():
         in arrow_owners.allocate_arrays("AVG", queues, clients).field("error")[1].as_py()
     )
     explicit = pa.array([[("b", 1)]], QUEUES), pa.array([["c"]], IDS), pa.array(["T"])
-    error = arrow_owners.owners_or_error(pa.array(["CONSISTENT_HASH"]), *explicit, pa.array([2**30])).field("error")[0]
+    error = arrow_owners.allocate_arrays(pa.array(["CONSISTENT_HASH"]), *explicit, pa.array([2**30])).field("error")[0]
     assert error.as_py() == "virtual_nodes must be from 0 to 65536, got 1073741824"
 
 

@@ -76,7 +76,7 @@ def test_strategies_and_parameters_may_be_columns(spark, rf, fleet):
     rooms = pa.array([["hz"]] * table.num_rows)
     assert (
         got
-        == arrow_owners.owners_or_error(
+        == arrow_owners.allocate_arrays(
             read["strategy"], read["queues"], read["client_ids"], read["topic"], read["v"], rooms
         )
         .field("owners")

@@ -51,7 +51,7 @@ def test_a_wrong_strategy_is_raised_whatever_rows_are_beside_it(strategy, given,
     literals = {name: pa.array([value] * len(names)) for name, value in given.items()}
     with pytest.raises(ValueError, match=said):
         arrow_owners.owners(pa.array(names), *lists(len(names)), **literals)
-    told = arrow_owners.owners_or_error(pa.array(names), *lists(len(names)), **literals).field("error").to_pylist()
+    told = arrow_owners.allocate_arrays(pa.array(names), *lists(len(names)), **literals).field("error").to_pylist()
     every = "virtual_nodes" in given  # a number out of bounds is wrong in rows that have no ring, too
     assert [bool(re.search(said, error or "")) for error in told] == [every or name == strategy for name in names]
 

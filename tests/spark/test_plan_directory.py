@@ -245,15 +245,21 @@ def test_one_of_many_takes_the_claim_of_the_dead(tmp_path, died):
     assert CLAIM not in os.listdir(tmp_path)
 
 
-def test_an_error_gives_the_claim_back(tmp_path):
-    def fail():
-        with writing(DiskFolder(str(tmp_path)), "out", "p", False, HERE):
-            assert json.loads((tmp_path / CLAIM).read_text())["host"] == socket.gethostname()
-            raise OSError("no space left")
+def failing(folder, error, writer):
+    with writing(folder, "out", "p", False, writer):
+        raise error
 
+
+def test_an_error_gives_the_claim_back_and_an_interrupt_does_not(tmp_path, died):
+    """Spark may be within a commit, which no interrupt reaches, until its process has ended."""
+    folder = DiskFolder(str(tmp_path))
     with pytest.raises(OSError, match="no space left"):
-        fail()
-    assert write(DiskFolder(str(tmp_path)), "p", overwrite=False)
+        failing(folder, OSError("no space left"), HERE)
+    assert not folder.names()
+    with pytest.raises(KeyboardInterrupt):
+        failing(folder, KeyboardInterrupt(), died)
+    assert json.loads(folder.text(CLAIM))["host"] == socket.gethostname()
+    assert write(folder, "p", overwrite=False)
 
 
 def test_names_of_files_half_made_stop_nobody(tmp_path):

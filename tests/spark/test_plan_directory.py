@@ -141,11 +141,13 @@ def test_killed_at_every_step_and_run_again(before, died):
         assert_written(files)
 
 
+@pytest.mark.parametrize("is_claimed", [False, True], ids=["free", "claimed by the dead"])
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("before", BEFORE[:2])
-def test_asleep_at_every_step_while_another_runs(before, overwrite):
-    for at in range(1, n_steps(before) + 1):
-        files, wrote = files_before(before), []
+def test_asleep_at_every_step_while_another_runs(before, overwrite, is_claimed, died):
+    claim = {CLAIM: json.dumps(died._asdict())} if is_claimed else {}
+    for at in range(1, n_steps(before) + 1 + 3 * is_claimed):
+        files, wrote = files_before(before) | claim, []
 
         def run(*how, files=files, wrote=wrote):
             with suppress(ClaimedError):
@@ -218,6 +220,13 @@ def test_a_damaged_claim_is_not_taken_for_none(tmp_path):
     (tmp_path / CLAIM).write_text('{"host": "a')
     with pytest.raises(ClaimedError, match="remove that file"):
         write(DiskFolder(str(tmp_path)))
+
+
+def test_only_the_claim_that_was_read_is_removed(tmp_path):
+    folder = DiskFolder(str(tmp_path))
+    folder.create(CLAIM, "of one who was faster")
+    folder.remove_text(CLAIM, "of the dead")
+    assert folder.text(CLAIM) == "of one who was faster"
 
 
 def test_one_of_many_takes_the_claim_of_the_dead(tmp_path, died):

@@ -141,11 +141,13 @@ def test_killed_at_every_step_and_run_again(before, died):
         assert_written(files)
 
 
+@pytest.mark.parametrize("is_claimed", [False, True], ids=["free", "claimed by the dead"])
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("before", BEFORE[:2])
-def test_asleep_at_every_step_while_another_runs(before, overwrite):
-    for at in range(1, n_steps(before) + 1):
-        files, wrote = files_before(before), []
+def test_asleep_at_every_step_while_another_runs(before, overwrite, is_claimed, died):
+    claim = {CLAIM: json.dumps(died._asdict())} if is_claimed else {}
+    for at in range(1, n_steps(before) + 1 + 3 * is_claimed):
+        files, wrote = files_before(before) | claim, []
 
         def run(*how, files=files, wrote=wrote):
             with suppress(ClaimedError):
@@ -220,6 +222,13 @@ def test_a_damaged_claim_is_not_taken_for_none(tmp_path):
         write(DiskFolder(str(tmp_path)))
 
 
+def test_only_the_claim_that_was_read_is_removed(tmp_path):
+    folder = DiskFolder(str(tmp_path))
+    folder.create(CLAIM, "of one who was faster")
+    folder.remove_text(CLAIM, "of the dead")
+    assert folder.text(CLAIM) == "of one who was faster"
+
+
 def test_one_of_many_takes_the_claim_of_the_dead(tmp_path, died):
     at_work, most, wrote = [], [0], []
 
@@ -245,15 +254,21 @@ def test_one_of_many_takes_the_claim_of_the_dead(tmp_path, died):
     assert CLAIM not in os.listdir(tmp_path)
 
 
-def test_an_error_gives_the_claim_back(tmp_path):
-    def fail():
-        with writing(DiskFolder(str(tmp_path)), "out", "p", False, HERE):
-            assert json.loads((tmp_path / CLAIM).read_text())["host"] == socket.gethostname()
-            raise OSError("no space left")
+def failing(folder, error, writer):
+    with writing(folder, "out", "p", False, writer):
+        raise error
 
+
+def test_an_error_gives_the_claim_back_and_an_interrupt_does_not(tmp_path, died):
+    """Spark may be within a commit, which no interrupt reaches, until its process has ended."""
+    folder = DiskFolder(str(tmp_path))
     with pytest.raises(OSError, match="no space left"):
-        fail()
-    assert write(DiskFolder(str(tmp_path)), "p", overwrite=False)
+        failing(folder, OSError("no space left"), HERE)
+    assert not folder.names()
+    with pytest.raises(KeyboardInterrupt):
+        failing(folder, KeyboardInterrupt(), died)
+    assert json.loads(folder.text(CLAIM))["host"] == socket.gethostname()
+    assert write(folder, "p", overwrite=False)
 
 
 def test_names_of_files_half_made_stop_nobody(tmp_path):

@@ -106,7 +106,7 @@ def refused(spark, kind, table, fleet):
     """What must fail before any work, or before the commit."""
     before = versions(spark, kind, table)
     fails(TableError, "is what the job reads", lambda: job(UnitSource(table=table), spec=OTHER, into=table))
-    strict = PlanSpec("AVG_BY_CIRCLE")
+    strict = PlanSpec("CONSISTENT_HASH", output="metrics")
     fails(TooManyBadRowsError, "nothing is written", lambda: job(fleet, spec=strict, into=table, max_bad_fraction=0.01))
     assert versions(spark, kind, table) == before
     spark.sql(f"ALTER TABLE {table} ADD COLUMN note string")

@@ -25,7 +25,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := bruteforce silence directories followed faces hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
+QUICK := bruteforce silence directories followed faces rows hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
 .PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
@@ -195,6 +195,7 @@ evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	$(PROOF) followed_plans --report $(EVIDENCE)/followed-plans.md
 	$(PROOF) plan_checker.defects --report $(EVIDENCE)/planner-defects.md
 	$(PROOF) public_faces --report $(EVIDENCE)/public-faces.md
+	$(PROOF) row_faces --report $(EVIDENCE)/row-faces.md
 	$(PROOF) hostile_streams --report $(EVIDENCE)/hostile-streams.md
 	$(PROOF) mutants --report $(EVIDENCE)/mutants.md
 	$(PROOF) held --report $(EVIDENCE)/answers.md
@@ -243,6 +244,8 @@ quick-followed:
 	$(PROOF) followed_plans --quick
 quick-faces:
 	$(PROOF) public_faces --quick
+quick-rows:
+	$(PROOF) row_faces --quick
 quick-hostile:
 	$(PROOF) hostile_streams --quick
 quick-silence:

@@ -29,7 +29,7 @@ The statements of [SQL recipes](../../docs/spark-sql.md) and what beeline, Spark
 `python -m spark_udfs.sql_server` on PySpark {version}. Made by `make evidence` (`proofs/sql_transcript.py`), which fails
 if a statement fails or answers nothing.
 """
-SPARK_SQL = "SELECT rmq_allocate('AVG', 4, 3)"
+SPARK_SQL = "SELECT rmq_allocate(4, 3, 'AVG')"
 QUICK = 4
 MANY = 12
 """Lines of an answer that are shown at most; columns of a plan are many, so lines are cut as well."""

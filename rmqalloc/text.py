@@ -14,6 +14,7 @@ __all__ = [
     "named",
     "nearest",
     "printable",
+    "quoted",
     "shortened",
 ]
 
@@ -106,6 +107,17 @@ def shortened(text: str, most: int) -> str:
         return text
     tail = (most - 1) // 2
     return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def quoted(text: object, most: int = 200) -> str:
+    """Return a wrong text as Python spells it, cut as `shortened`: it may be as long as its column allows.
+
+    Examples
+    --------
+    >>> quoted("AVGG"), quoted("A" * 5000, 9)
+    ("'AVGG'", "'AAA…AAA'")
+    """
+    return shortened(repr(text), most)
 
 
 def counted(n: int, one: str, many: str = "") -> str:

@@ -19,21 +19,11 @@ from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.balance import mean_load
 from rmqalloc.evaluation.movement import Movement, movement
+from rmqalloc.evaluation.row_owners import counts_of
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.arrow_columns import is_lists, list_lengths
 from rmqalloc.fleet.columns import list_positions, offsets_of
-from spark_udfs._arrow_owners import (
-    CLIENTS,
-    OWNERS,
-    Ints,
-    Mask,
-    allocate_arrays,
-    by_count,
-    counts_of,
-    is_lists,
-    list_lengths,
-    owners,
-    typed,
-)
+from spark_udfs._arrow_owners import CLIENTS, OWNERS, allocate_arrays, by_count, owners, typed
 
 METRICS = ("n_queues", "n_clients", "idle", "unowned", "min_load", "mean_load", "max_load", "skew")
 """Fields of `assignment_metrics`."""
@@ -43,6 +33,9 @@ METRICS_DDL = (
     "min_load: int, mean_load: double, max_load: int, skew: double>"
 )
 """The same as Spark's DDL text."""
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 _NULL = 2**62  # an owner that is out of bounds in every row
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.batch_planning import PlanSpec, figures_schema, plan_stream
 from rmqalloc.evaluation.parquet_plan import read_columns
-from rmqalloc.fleet.arrow_columns import utf8
+from rmqalloc.fleet.arrow_columns import check_type, is_text, taken, utf8
 from rmqalloc.scenarios.scenario_files import scenarios_of_text
 from spark_udfs._arrow_owners import typed
 from spark_udfs.map_in_arrow import ddl
@@ -68,21 +68,20 @@ def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
 def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, output: pa.Array = None) -> pa.Array:
     """Plan as `plan_array` with arguments that SQL can name.
 
-    What is wrong with scenarios, strategy or output is raised, as in `spark_udfs._arrow_owners.owners`. A row in which one is
-    null is null.
+    What is wrong with scenarios, strategy or output is raised, as in `spark_udfs._arrow_owners.owners`. A null strategy or
+    output is the default; a row without scenarios is null.
     """
     texts = {"scenarios": scenarios, "strategy": strategy, "output": output}
     given = {name: utf8(typed(text, pa.string())) for name, text in texts.items() if text is not None}
     for name, array in given.items():
-        if not pa.types.is_string(array.type):
-            raise ArgumentTypeError(f"{name} must be text, got {array.type}")
+        check_type(name, array.type, is_text(array.type), "strings")
     table = pa.table({**given, "row": pa.array(np.arange(len(unit)))})
     parts, rows = [], []
     for group in table.group_by(list(given)).aggregate([("row", "list")]).to_pylist():
-        at = pa.array(group.pop("row_list"), pa.int64())
-        rows.append(at)
-        spec = None if None in group.values() else _spec(**group)
-        parts.append(pa.nulls(len(at), _TYPE) if spec is None else plan_array(unit.take(at), spec))
+        at = np.array(group.pop("row_list"), np.int64)
+        rows.append(pa.array(at))
+        said = {name: text for name, text in group.items() if text is not None}
+        parts.append(plan_array(taken(unit, at), _spec(**said)) if "scenarios" in said else pa.nulls(at.size, _TYPE))
     if not parts:
         return pa.nulls(0, _TYPE)
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts).take(pc.sort_indices(pa.concat_arrays(rows)))

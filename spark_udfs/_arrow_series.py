@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_udfs._arrow_owners import QUEUES, is_lists
+from rmqalloc.fleet.arrow_columns import is_lists
+from spark_udfs._arrow_owners import QUEUES
 
 _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
 _OF_NULLS = {

@@ -22,6 +22,7 @@ from pyspark.sql.types import (
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.carried import check_carried
 from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS
+from spark_udfs._read_columns import is_case_sensitive
 from spark_udfs.map_in_arrow import quoted
 
 Carry = bool | Iterable[str]
@@ -56,6 +57,9 @@ def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.S
         return []
     fields = list(units.schema.fields)
     names = [field.name for field in fields if field.name not in INPUT_COLUMNS] if carry is True else list(carry)
+    if not is_case_sensitive(units):
+        there = {name.lower(): name for name in units.columns}
+        names = [name if name in units.columns else there.get(name.lower(), name) for name in names]
     for name in names:
         if name not in units.columns:
             near = get_close_matches(name, units.columns, 1, 0.5)

@@ -18,10 +18,13 @@ import pyarrow as pa
 from rmqalloc.documents.document_errors import shown
 from rmqalloc.documents.fields import MAX_CHANNELS, MAX_READ_QUEUE_NUMS, MAX_TEXT_BYTES
 from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.evaluation.rows import ErrCode, queue_twice
+from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import sort_client_ids
 
 __all__ = [
-    "CHECKED_DDL", "JOINS", "KINDS", "MAX_COPIED", "REFUSED", "CheckedEvents", "Window", "brokers_of", "check", "checked",
+    "CHECKED_DDL", "CODE", "JOINS", "KINDS", "MAX_COPIED", "REFUSED", "CheckedEvents", "EventError", "Window", "brokers_of",
+    "check", "checked",
 ]  # fmt: skip
 
 JOINS = ("join", "heartbeat")
@@ -36,7 +39,18 @@ MAX_COPIED = 1 << 24
 REFUSED = "err_msg"
 """Field of an event that was refused: why."""
 
+CODE = "err_code"
+"""Field of an event that was refused: its `ErrCode`."""
+
 _DAY = 24 * 3_600_000_000
+
+
+class EventError(ArgumentError):
+    """An event says what makes a row of units bad, with the code that the row would have."""
+
+    def __init__(self, code: ErrCode, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class Window(NamedTuple):
@@ -95,7 +109,7 @@ def check(event: Mapping[str, Any], topic: str, now: int, window: Window) -> Non
     if not _is_whole(sequence):
         raise ArgumentError(f"sequence must be an integer, got {_shown(sequence)}")
     if kind == "route":
-        brokers_of(event)
+        brokers_of(event, topic)
     else:
         _check_client(event)
 
@@ -112,7 +126,7 @@ def _check_client(event: Mapping[str, Any]) -> None:
         raise ArgumentError(f"channels must be an integer from 1 to {MAX_CHANNELS}, got {_shown(channels)}")
 
 
-def brokers_of(event: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+def brokers_of(event: Mapping[str, Any], topic: str = "") -> tuple[tuple[str, int], ...]:
     """Return the brokers of a route in Java's order, without those that have no queues."""
     given = event.get("brokers")
     if not isinstance(given, list):
@@ -127,6 +141,8 @@ def brokers_of(event: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
             raise ArgumentError(
                 f"read_queue_nums of {shown(name)} must be an integer from 0 to {MAX_READ_QUEUE_NUMS}, got {_shown(number)}"
             )
+        if number and found.get(name):
+            raise EventError(ErrCode.DUPLICATE_QUEUE, queue_twice(MessageQueue(topic, name, 0)))
         if name in found:
             raise ArgumentError(f"broker {shown(name)} stands twice in the route")
         found[name] = number
@@ -142,8 +158,8 @@ def checked(topic: str, text: str, now: int, window: Window, n_copies: int = 1) 
     """Check an event and return it as it goes on to the state.
 
     The time is for Spark's watermark: a clock that is ahead moves it to processing time at most, a refused event not at all.
-    The text of a refused event is a JSON object of `REFUSED` and ``event``. An event that is too long to be copied for all of
-    its ``n_copies`` topics is refused, and comes once, without a topic.
+    The text of a refused event is a JSON object of `REFUSED`, `CODE` and ``event``. An event that is too long to be copied for
+    all of its ``n_copies`` topics is refused, and comes once, without a topic.
     """
     event = json.loads(text)
     try:
@@ -153,7 +169,9 @@ def checked(topic: str, text: str, now: int, window: Window, n_copies: int = 1) 
             )
         check(event, topic, now, window)
     except Error as error:
-        return None, json.dumps({REFUSED: str(error), "event": event.get("raw", text)}, ensure_ascii=False)
+        code = error.code if isinstance(error, EventError) else ErrCode.MALFORMED
+        said = {REFUSED: str(error), CODE: int(code), "event": event.get("raw", text)}
+        return None, json.dumps(said, ensure_ascii=False)
     return min(event["time"], now), text
 
 
@@ -183,7 +201,7 @@ class CheckedEvents:
 def _check_text(name: str, text: str) -> None:
     n_bytes = len(text.encode("utf-8", "surrogatepass"))
     if n_bytes > MAX_TEXT_BYTES:
-        raise ArgumentError(f"{name} must be at most {MAX_TEXT_BYTES} bytes long, got {n_bytes}")
+        raise EventError(ErrCode.TOO_LARGE, f"{name} must be at most {MAX_TEXT_BYTES} bytes long, got {n_bytes}")
 
 
 def _is_whole(value: Any) -> TypeGuard[int]:

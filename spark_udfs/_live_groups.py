@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from rmqalloc.documents.fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.errors import Error
 from rmqalloc.strategies import sort_client_ids
-from spark_udfs._event_bounds import REFUSED, brokers_of
+from spark_udfs._event_bounds import CODE, REFUSED, brokers_of
 
 __all__ = ["Advanced", "LivePlansError", "LiveRules", "LiveTopic", "advance"]
 
@@ -95,7 +95,7 @@ class Advanced(NamedTuple):
     deadline: int | None  # the watermark (microseconds) at which something expires next; None for never
     # What changed, by topic and group: ``consumer_group``, ``topic``, ``version``, ``event_time``, ``before`` and
     # ``after``, each with ``brokers`` and ``client_ids``; and ``refused``, why the clients are not listed, if they are too
-    # many. After those of a topic the events that were refused: ``event``, ``err_msg``.
+    # many. After those of a topic the events that were refused: ``event``, ``err_msg``, ``err_code``.
     rows: list[dict[str, Any]]
 
 
@@ -286,7 +286,9 @@ def _advance_topic(
     for text in events:
         event = json.loads(text)
         if REFUSED in event:
-            wrong.append({"topic": topic or None, "event": event["event"], "err_msg": event[REFUSED]})
+            wrong.append(
+                {"topic": topic or None, "event": event["event"], "err_msg": event[REFUSED], CODE: event[CODE]}
+            )
         else:
             known.apply(event)
             newest = max(newest, event["time"])

@@ -118,7 +118,7 @@ class LiveRows:
         planned = iter(self._planned(units))
         for row in rows:
             if "err_msg" in row:
-                yield row | {"err_code": int(ErrCode.MALFORMED)}
+                yield row
             else:
                 before, after = (next(planned), next(planned))
                 yield _live_row(row, before, after)

@@ -9,24 +9,18 @@ from pyspark.sql import SparkSession
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.strategies.by_name import plain_parameters, plain_strategies
-from spark_udfs import (
-    _arrow_figures as arrow_figures,
-)
-from spark_udfs import (
-    _arrow_owners as arrow_owners,
-)
-from spark_udfs import (
-    _closed_form as closed_form,
-)
+from spark_udfs import _arrow_figures as arrow_figures
+from spark_udfs import _closed_form as closed_form
+from spark_udfs import _sql_owners as sql_owners
 from spark_udfs._arrow_figures import METRICS_DDL
 from spark_udfs._arrow_plan import plan_rows, plans_ddl
 from spark_udfs._column_functions import sql_function
-from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL
+from spark_udfs._named_owners import NAMED_DDL, OWNERS_DDL, OWNERS_OR_ERROR_DDL
 
 _OF_ALLOCATE = {
-    "strategy": f"name, perhaps with parameters as 'CANARY(share=0.05)': {', '.join(plain_strategies())}",
     "queues": "array of struct broker_name, queue_id; array of struct broker_name, read_queue_nums; or a number",
     "clients": "array of client ids; or a number, where queues is one",
+    "strategy": f"name, perhaps with parameters as 'CANARY(share=0.05)', by default AVG: {', '.join(plain_strategies())}",
     "topic": "of the queues; most strategies need it",
 } | {
     parameter.name: f"of {name}, {'an array' if parameter.kind == 'names' else f'by default {parameter.default}'}"
@@ -42,7 +36,8 @@ _OF_PLAN = {
     "strategy": "of rows whose struct names none, as for rmq_allocate, by default AVG",
     "output": "metrics, or best for the best scenario alone; by default metrics",
 }
-_ALLOCATE = "(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]])"
+_ALLOCATE = f"({sql_owners.ARGUMENTS})"
+_OF_COUNTS = {"n_queues, n_clients, ...": "integers", "strategy": "AVG or AVG_BY_CIRCLE, by default AVG"}
 _COMPARE = "(owners_before, clients_before, owners_after, clients_after)"
 
 
@@ -71,21 +66,46 @@ class _Function(NamedTuple):
 
 _FUNCTIONS = {
     "allocate": _Function(
-        arrow_owners.owners,
+        sql_owners.allocate,
         OWNERS_DDL,
         f"{_ALLOCATE} - For every queue in Java's order the position of its owner in the sorted client ids, -1 for none. "
-        "NULL for bad queues or clients; a wrong strategy is an error.",
+        "A bad row fails the query.",
         _OF_ALLOCATE,
-        "('AVG', 4, 3)",
+        "(4, 3, 'AVG')",
+        "[0,0,1,2]",
+    ),
+    "try_allocate": _Function(
+        sql_owners.try_allocate,
+        OWNERS_DDL,
+        f"{_ALLOCATE} - The owners as allocate, NULL for bad queues or clients; a wrong strategy fails the query.",
+        _OF_ALLOCATE,
+        "(4, 3)",
         "[0,0,1,2]",
     ),
     "allocate_or_error": _Function(
-        arrow_owners.owners_or_error,
+        sql_owners.allocate_or_error,
         OWNERS_OR_ERROR_DDL,
         f"{_ALLOCATE} - The owners, or as error what is wrong with the row; never fails.",
         _OF_ALLOCATE,
-        "('AVG', 4, 3).owners",
+        "(4, 3).owners",
         "[0,0,1,2]",
+    ),
+    "owners": _Function(
+        sql_owners.owners,
+        NAMED_DDL,
+        f"{_ALLOCATE} - For every queue in Java's order a struct with broker_name, queue_id and the client_id of its owner, "
+        "NULL for none. Queues and clients are lists. A bad row fails the query.",
+        _OF_ALLOCATE,
+        "(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array('c2', 'c1')).client_id",
+        '["c1","c2"]',
+    ),
+    "try_owners": _Function(
+        sql_owners.try_owners,
+        NAMED_DDL,
+        f"{_ALLOCATE} - The owners by name as owners, NULL for bad queues or clients; a wrong strategy fails the query.",
+        _OF_ALLOCATE,
+        "(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array()) IS NULL",
+        "true",
     ),
     "plan": _Function(
         plan_rows,
@@ -124,14 +144,21 @@ _FUNCTIONS = {
     ),
 }
 
-_OF_COUNTS = {"n_queues, n_clients, ...": "numbers"}
 _BY_COUNT = {
     "allocate_by_count": _Function(
-        arrow_figures.allocate_by_count,
+        sql_owners.allocate_by_count,
         OWNERS_DDL,
-        "(strategy, n_queues, n_clients) - Owners from numbers alone.",
+        "(n_queues, n_clients [, strategy]) - Owners from numbers alone. A bad row fails the query.",
         _OF_COUNTS,
-        "('AVG', 4, 3)",
+        "(4, 3, 'AVG')",
+        "[0,0,1,2]",
+    ),
+    "try_allocate_by_count": _Function(
+        sql_owners.try_allocate_by_count,
+        OWNERS_DDL,
+        "(n_queues, n_clients [, strategy]) - Owners from numbers alone, NULL where one is NULL or out of bounds.",
+        _OF_COUNTS,
+        "(4, 3)",
         "[0,0,1,2]",
     ),
     "metrics_by_count": _Function(
@@ -143,49 +170,40 @@ _BY_COUNT = {
         "1.5",
     ),
     "moved_by_count": _Function(
-        arrow_figures.moved_by_count,
+        sql_owners.moved_by_count,
         "int",
-        "(strategy, n_queues, n_clients_before, n_clients_after) - Queues that move when the number of clients changes.",
+        "(n_queues, n_clients_before, n_clients_after [, strategy]) - Queues that move when the number of clients changes.",
         _OF_COUNTS,
-        "('AVG', 16, 3, 4)",
+        "(16, 3, 4)",
         "9",
     ),
 }
-"""Where SQL cannot define functions: in Spark 3.5, and under extensions whose parser refuses them (Iceberg's)."""
+"""Plain SQL where a session can define functions, which Spark 3.5 and parsers that refuse them (Iceberg's) cannot."""
 
 
 def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     """Register the functions of `spark_udfs.functions` in a session's SQL, as temporary functions.
 
-    ====================================================================================================== ==============
-    ``rmq_allocate(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]])``              ARRAY<INT>
-    ``rmq_allocate_or_error(``\\ the same\\ ``)``                                                            STRUCT
-    ``rmq_plan(unit, scenarios [, strategy [, output]])``                                                  ARRAY<STRUCT>
-    ``rmq_assignment_metrics(owners, n_clients)``                                                          STRUCT
-    ``rmq_moved(owners_before, clients_before, owners_after, clients_after)``                              INT
-    ``rmq_least_moves(``\\ the same\\ ``)``                                                                  INT
-    ``rmq_allocate_by_count(strategy, n_queues, n_clients)``                                               ARRAY<INT>
-    ``rmq_metrics_by_count(n_queues, n_clients)``                                                          STRUCT
-    ``rmq_moved_by_count(strategy, n_queues, n_clients_before, n_clients_after)``                          INT
-    ``rmq_functions()``                                                                                    TABLE
-    ====================================================================================================== ==============
+    Arguments are those of Python, in the same order, and may be named, as in ``virtual_nodes => 160``; each may be a literal or
+    a column. ``SELECT * FROM rmq_functions()`` lists the functions and says what they take. Those ``_by_count`` are plain SQL,
+    the others run in Python workers. Parameters that a row's strategy does not take are not read. Those that are no arguments
+    stand behind the name, as in ``'CANARY(share=0.05)'``.
 
-    Arguments may be named, as in ``virtual_nodes => 160``, and each may be a literal or a column. Those ``_by_count`` are
-    plain SQL, the others run in Python workers; ``SELECT * FROM rmq_functions()`` says what all of these take. Parameters
-    that a row's strategy does not take are not read. Those that are no arguments stand behind the name, as in
-    ``'CANARY(share=0.05)'``.
+    A bad row fails ``rmq_allocate`` and ``rmq_owners`` with its reason. ``rmq_try_allocate`` is NULL for bad queues or clients.
+    An unknown strategy, or one whose parameters are missing or out of bounds, fails it too: a misspelt name would be NULL in
+    all rows otherwise (SQL does not say whether it is a literal or in a column). ``rmq_allocate_or_error`` never fails and has
+    the reason as ``error``. Use it, or ``rmq_try_allocate``, within ``CASE`` and ``coalesce``, because Spark calls a Python
+    function for all rows there.
 
-    A row with bad queues or clients is NULL, and so is a row without a strategy. An unknown strategy, or one whose parameters
-    are missing or out of bounds, fails the query with the reason and the closest name, whether it is a literal or in a column
-    (SQL does not say which). ``rmq_allocate_or_error`` does not fail and has the reason as ``error``. Use it within ``CASE``
-    and ``coalesce`` too, because Spark calls a Python function for all rows there.
+    A text in the first place is taken for the strategy until release 0.3.0, as it was before, with a warning on the standard
+    error of the worker. Functions ``_by_count`` refuse it.
 
     ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for those in plain
     SQL, because Connect takes no description of a Python function.
 
     Spark 3.5 cannot define functions in SQL, nor can later releases with an extension whose parser refuses them (that of
-    Iceberg does): there the last three run in Python workers, too. In 3.5 arguments have no names. In 3.5 and 4.0
-    a struct that Python workers return is never NULL, but holds nulls.
+    Iceberg does): there all run in Python workers. In 3.5 arguments have no names. In 3.5 and 4.0 a struct that Python workers
+    return is never NULL, but holds nulls.
 
     Parameters
     ----------
@@ -203,7 +221,7 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     --------
     >>> from spark_udfs import register_all
     >>> register_all(spark)  # doctest: +SKIP
-    >>> spark.sql("SELECT rmq_allocate('AVG', 4, 3) AS owners").first().owners  # doctest: +SKIP
+    >>> spark.sql("SELECT rmq_allocate(4, 3, 'AVG') AS owners").first().owners  # doctest: +SKIP
     [0, 0, 1, 2]
     """
     if not re.fullmatch(r"([A-Za-z_]\w*)?", prefix, re.ASCII):
@@ -228,21 +246,16 @@ def _defined_in_sql(spark: SparkSession, prefix: str) -> bool:
 def _table_of_functions(prefix: str) -> str:
     """Return a statement that creates a table function with the descriptions: one that any session of Spark 4 can show."""
     rows = []
-    for name, function in _FUNCTIONS.items():
+    for name, function in (_FUNCTIONS | _BY_COUNT).items():
         usage, _, example = function.texts()
         arguments = "\n".join(f"{one}: {what}" for one, what in function.arguments.items())
         example = example.replace("Examples:", "", 1)
         texts = [text.replace("_FUNC_", prefix + name).strip() for text in (prefix + name, usage, arguments, example)]
-        rows.append(f"({', '.join(map(_literal, texts))})")
+        rows.append(f"({', '.join(map(closed_form.text_of, texts))})")
     return f"""CREATE OR REPLACE TEMPORARY FUNCTION {prefix}functions()
 RETURNS TABLE(name STRING, usage STRING, arguments STRING, example STRING)
-COMMENT 'What the functions that run in Python workers take and return'
+COMMENT 'What the functions take and return'
 RETURN SELECT * FROM VALUES {", ".join(rows)}"""
-
-
-def _literal(text: str) -> str:
-    """Return a text in SQL."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _describe_all(spark: SparkSession, functions: Mapping[str, _Function], new: bool) -> bool:

@@ -7,8 +7,9 @@ then queue id), and is a position in the row's client ids *in Java's order*, bec
 divide the queues. Java compares text by UTF-16 code units, which for ASCII is byte order. A repeated client id stands for its
 first position; -1 means that nobody owns the queue.
 
-The result of a bad row (a null, an empty list, a number out of bounds) is null; it never fails the job, and
-`allocate_or_error` gives the reason. A column of the wrong type is an error.
+A bad row (a null, an empty list, a number out of bounds, a queue that is there twice) fails `allocate` and `owners`;
+`try_allocate` and `try_owners` return null for it, `allocate_or_error` the reason. Figures of a row are null where an argument
+is. A column of the wrong type is an error.
 """
 
 import inspect
@@ -20,21 +21,18 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
-from rmqalloc.evaluation.batch_planning import BEST_BY, PlanSpec
+from rmqalloc.evaluation.batch_planning import BEST_BY
 from rmqalloc.evaluation.parquet_plan import read_columns
 from rmqalloc.strategies import STRATEGIES
-from spark_udfs import (
-    _arrow_figures as arrow_figures,
-)
-from spark_udfs import (
-    _arrow_owners as arrow_owners,
-)
-from spark_udfs import (
-    _closed_form as closed_form,
-)
+from rmqalloc.strategies.by_name import outer_name
+from spark_udfs import _arrow_figures as arrow_figures
+from spark_udfs import _arrow_owners as arrow_owners
+from spark_udfs import _closed_form as closed_form
+from spark_udfs import _named_owners as named_owners
 from spark_udfs._arrow_figures import METRICS_DDL
 from spark_udfs._arrow_plan import plan_array, plans_ddl
 from spark_udfs._column_functions import arrow_function
+from spark_udfs._named_owners import NAMED_DDL, OWNERS_DDL, OWNERS_OR_ERROR_DDL
 from spark_udfs.transforms import Scenarios, spec_of
 
 __all__ = [
@@ -46,14 +44,16 @@ __all__ = [
     "metrics_by_count",
     "moved",
     "moved_by_count",
+    "owners",
     "plan",
+    "try_allocate",
+    "try_allocate_by_count",
+    "try_owners",
 ]
 
 ColumnOrName = Column | str
 Count = Column | str | int
 
-OWNERS_DDL = "array<int>"
-OWNERS_OR_ERROR_DDL = "struct<owners: array<int>, error: string>"
 ENGINES = ("auto", "kernel", "sql")
 
 # Values for parameters that are columns, while the others are checked.
@@ -100,18 +100,19 @@ def allocate(
     Returns
     -------
     Column
-        array<int>; null in a bad row.
+        array<int>
 
     Raises
     ------
     ValueError, TypeError
         There is no such strategy, a parameter does not suit it, its queues have no single owner (CONFIG, POP), or it needs
-        a topic. If the strategy is a Column these are bad rows instead, and each row's strategy is given those parameters
-        that it takes.
+        a topic. If the strategy is a Column such rows are bad instead, and each row's strategy is given those parameters
+        that it takes. A bad row fails the query when it runs, with the reason, its place in the batch and its clients.
 
     Notes
     -----
-    Runs in Python workers. Where numbers of queues and clients suffice, `allocate_by_count` needs none.
+    Runs in Python workers. Where numbers of queues and clients suffice, `allocate_by_count` needs none. Spark may evaluate the
+    function for rows that ``when`` or ``coalesce`` leave out: filter the rows before, or take `try_allocate`.
 
     Examples
     --------
@@ -119,18 +120,29 @@ def allocate(
     >>> ring = rf.allocate("queues", "client_ids", "CONSISTENT_HASH", topic="topic", virtual_nodes=160)  # doctest: +SKIP
     >>> spark.read.parquet("fleet").select("consumer_group", "topic", ring.alias("owners"))  # doctest: +SKIP
     """
-    return _allocation(
-        OWNERS_DDL,
-        queues,
-        clients,
-        strategy,
-        topic=topic,
-        virtual_nodes=virtual_nodes,
-        machine_rooms=machine_rooms,
-        broker_rooms=broker_rooms,
-        client_rooms=client_rooms,
-        **params,
-    )
+    options = {"topic": topic, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms}
+    options |= {"broker_rooms": broker_rooms, "client_rooms": client_rooms} | params
+    return _allocation(named_owners.allocate, OWNERS_DDL, queues, clients, strategy, options)
+
+
+def try_allocate(queues: Count, clients: Count, strategy: str | Column = "AVG", **options: Any) -> Column:
+    """Allocate as `allocate`, and return null for a bad row.
+
+    Parameters
+    ----------
+    queues, clients, strategy, **options
+        As `allocate`.
+
+    Returns
+    -------
+    Column
+        array<int>, null in a bad row.
+
+    Examples
+    --------
+    >>> units.select(F.coalesce(rf.try_allocate("queues", "client_ids"), F.array()))  # doctest: +SKIP
+    """
+    return _allocation(named_owners.try_allocate, OWNERS_DDL, queues, clients, strategy, options)
 
 
 def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "AVG", **options: Any) -> Column:
@@ -152,7 +164,41 @@ def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "A
     >>> both = units.select("*", rf.allocate_or_error("queues", "client_ids").alias("a"))  # doctest: +SKIP
     >>> good, bad = both.where("a.error IS NULL"), both.where("a.error IS NOT NULL")  # doctest: +SKIP
     """
-    return _allocation(OWNERS_OR_ERROR_DDL, queues, clients, strategy, **options)
+    return _allocation(arrow_owners.allocate_arrays, OWNERS_OR_ERROR_DDL, queues, clients, strategy, options)
+
+
+def owners(queues: ColumnOrName, clients: ColumnOrName, strategy: str | Column = "AVG", **options: Any) -> Column:
+    """Return every queue of every row with the name of its owner.
+
+    Parameters
+    ----------
+    queues, clients, strategy, **options
+        As `allocate`, but no numbers: there would be no names.
+
+    Returns
+    -------
+    Column
+        array<struct<broker_name: string, queue_id: int, client_id: string>>, a struct for every queue in Java's order;
+        ``client_id`` is null where nobody owns the queue. It is marked nondeterministic, as `allocate_or_error`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `allocate`.
+
+    Examples
+    --------
+    >>> named = units.select("topic", F.inline(rf.owners("brokers", "client_ids")))  # doctest: +SKIP
+    >>> named.groupBy("client_id").count()  # doctest: +SKIP
+    """
+    named_owners.refuse_counts(queues, clients)
+    return _allocation(named_owners.owners, NAMED_DDL, queues, clients, strategy, options)
+
+
+def try_owners(queues: ColumnOrName, clients: ColumnOrName, strategy: str | Column = "AVG", **options: Any) -> Column:
+    """Name the owners as `owners`, and return null for a bad row; arguments as for it."""
+    named_owners.refuse_counts(queues, clients)
+    return _allocation(named_owners.try_owners, NAMED_DDL, queues, clients, strategy, options)
 
 
 def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
@@ -177,7 +223,7 @@ def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
     >>> figures = rf.assignment_metrics("owners", F.size("client_ids"))  # doctest: +SKIP
     >>> units.select(figures.alias("m")).where("m.skew > 1.5")  # doctest: +SKIP
     """
-    return arrow_function(arrow_figures.assignment_metrics, METRICS_DDL)(_column(owners), _column(n_clients))
+    return arrow_function(arrow_figures.assignment_metrics, METRICS_DDL)(*_columns(owners, n_clients))
 
 
 def moved(
@@ -205,8 +251,8 @@ def moved(
     >>> after = rf.allocate("queues", less)  # doctest: +SKIP
     >>> units.select(rf.moved(rf.allocate("queues", "client_ids"), "client_ids", after, less))  # doctest: +SKIP
     """
-    compare = arrow_function(arrow_figures.moved, "int")
-    return compare(*map(_column, (owners_before, clients_before, owners_after, clients_after)))
+    sides = _columns(owners_before, clients_before, owners_after, clients_after)
+    return arrow_function(arrow_figures.moved, "int")(*sides)
 
 
 def least_moves(
@@ -225,8 +271,8 @@ def least_moves(
         int, of any allocation to the clients after that owns every queue and whose loads differ by one at most. Null as
         `moved`, and where a client id repeats or is empty.
     """
-    compare = arrow_function(arrow_figures.least_moves, "int")
-    return compare(*map(_column, (owners_before, clients_before, owners_after, clients_after)))
+    sides = _columns(owners_before, clients_before, owners_after, clients_after)
+    return arrow_function(arrow_figures.least_moves, "int")(*sides)
 
 
 def allocate_by_count(
@@ -247,20 +293,35 @@ def allocate_by_count(
     Returns
     -------
     Column
-        array<int>; null where a number is null, below 1 or above 2**24.
+        array<int>
 
     Raises
     ------
     ValueError
-        The strategy reads more than numbers, the engine is unknown, or it is "sql" and the strategy is a Column.
+        The strategy reads more than numbers, the engine is unknown, or it is "sql" and the strategy is a Column. A row
+        fails the query where a number is null, below 1, above 2**24 or no integer.
 
     Examples
     --------
     >>> units.select(rf.allocate_by_count(F.size("queues"), F.size("client_ids"), "AVG_BY_CIRCLE"))  # doctest: +SKIP
     """
     if _by_sql(strategy, engine):
-        return closed_form.owners_expression(_column(n_queues), _column(n_clients), arrow_owners.by_count()[strategy])
+        n, m = _columns(n_queues, n_clients)
+        return closed_form.owners_expression(n, m, arrow_owners.by_count()[strategy], strict=True)
     return allocate(n_queues, n_clients, strategy)
+
+
+def try_allocate_by_count(
+    n_queues: Count, n_clients: Count, strategy: str | Column = "AVG", *, engine: str = "auto"
+) -> Column:
+    """Return the owners as `allocate_by_count`, null where a number is null, below 1 or above 2**24.
+
+    Arguments are those of `allocate_by_count`. A number that is no integer fails the query here too.
+    """
+    if _by_sql(strategy, engine):
+        n, m = _columns(n_queues, n_clients)
+        return closed_form.owners_expression(n, m, arrow_owners.by_count()[strategy])
+    return try_allocate(n_queues, n_clients, strategy)
 
 
 def metrics_by_count(n_queues: Count, n_clients: Count, *, engine: str = "auto") -> Column:
@@ -274,7 +335,7 @@ def metrics_by_count(n_queues: Count, n_clients: Count, *, engine: str = "auto")
     Returns
     -------
     Column
-        The struct of `assignment_metrics`; null as `allocate_by_count`.
+        The struct of `assignment_metrics`; null as `try_allocate_by_count`.
 
     Raises
     ------
@@ -282,8 +343,8 @@ def metrics_by_count(n_queues: Count, n_clients: Count, *, engine: str = "auto")
         The engine is unknown.
     """
     if _by_sql("AVG", engine):
-        return closed_form.metrics_expression(_column(n_queues), _column(n_clients))
-    return assignment_metrics(allocate(n_queues, n_clients), n_clients)
+        return closed_form.metrics_expression(*_columns(n_queues, n_clients))
+    return assignment_metrics(try_allocate(n_queues, n_clients), n_clients)
 
 
 def moved_by_count(
@@ -306,7 +367,7 @@ def moved_by_count(
     Returns
     -------
     Column
-        int; null as `allocate_by_count`.
+        int; null as `try_allocate_by_count`.
 
     Raises
     ------
@@ -314,9 +375,9 @@ def moved_by_count(
         As `allocate_by_count`.
     """
     if _by_sql(strategy, engine):
-        n, one, other = map(_column, (n_queues, n_clients_before, n_clients_after))
+        n, one, other = _columns(n_queues, n_clients_before, n_clients_after)
         return closed_form.moved_expression(n, one, other, arrow_owners.by_count()[strategy])
-    before, after = (allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after))
+    before, after = (try_allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after))
     return moved(before, n_clients_before, after, n_clients_after)
 
 
@@ -365,7 +426,7 @@ def plan(
             read_columns([str(part) for part in parts])
         struct = F.struct(*map(_column, parts))
     spec = spec_of(scenarios, strategy, output, tuple(best_by), params)
-    return arrow_function(_planner(spec), plans_ddl(output))(struct)
+    return arrow_function(_bound(plan_array, ["unit"], {"spec": spec}), plans_ddl(output))(struct)
 
 
 def _column(value: Count) -> Column:
@@ -373,6 +434,10 @@ def _column(value: Count) -> Column:
     if isinstance(value, Column):
         return value
     return F.col(value) if isinstance(value, str) else F.lit(value)
+
+
+def _columns(*values: Count) -> list[Column]:
+    return [_column(value) for value in values]
 
 
 def _by_sql(strategy: str | Column, engine: str) -> TypeGuard[str]:
@@ -390,26 +455,27 @@ def _by_sql(strategy: str | Column, engine: str) -> TypeGuard[str]:
 
 
 def _allocation(
+    body: Callable[..., Any],
     return_type: str,
     queues: Count,
     clients: Count,
     strategy: str | Column,
-    *,
-    topic: ColumnOrName | None = None,
-    broker_rooms: ColumnOrName | None = None,
-    client_rooms: ColumnOrName | None = None,
-    **params: Any,
+    options: dict[str, Any],
 ) -> Column:
     """Return an Arrow function of the arguments that are columns; the others are bound to it."""
-    arrays = {"queues": queues, "clients": clients, "topic": topic}
-    arrays |= {"broker_rooms": broker_rooms, "client_rooms": client_rooms}
-    given = {"strategy": strategy} | {name: value for name, value in params.items() if value is not None}
-    by_row = {name: value for name, value in given.items() if isinstance(value, Column)}
-    literals = {name: value for name, value in given.items() if name not in by_row}
+    if isinstance(queues, str) and outer_name(queues) in STRATEGIES:
+        raise ArgumentTypeError(
+            f"the arguments are (queues, clients, strategy), got the strategy {queues!r} in place of queues; "
+            f"for a column of this name give F.col({queues!r})"
+        )
+    arrays: dict[str, Any] = {"queues": queues, "clients": clients}
+    arrays |= {name: options.get(name) for name in ("topic", "broker_rooms", "client_rooms")}
+    params = {name: value for name, value in options.items() if name not in arrays and value is not None}
+    by_row = {name: value for name, value in ({"strategy": strategy} | params).items() if isinstance(value, Column)}
+    literals = {name: value for name, value in ({"strategy": strategy} | params).items() if name not in by_row}
     read = {name: _column(value) for name, value in arrays.items() if value is not None} | by_row
     _check(literals | {name: _STAND_INS.get(name) for name in by_row}, read)
-    body = _body(list(read), literals, with_error=return_type == OWNERS_OR_ERROR_DDL)
-    return arrow_function(body, return_type)(*read.values())
+    return arrow_function(_bound(body, list(read), literals), return_type)(*read.values())
 
 
 def _check(params: dict[str, Any], given: Collection[str]) -> None:
@@ -423,20 +489,10 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
         raise ArgumentTypeError(f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(known))}")
 
 
-def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Callable[..., Any]:
+def _bound(body: Callable[..., Any], names: list[str], literals: dict[str, Any]) -> Callable[..., Any]:
     """Return the function that workers run; it does not refer to this module, so workers need not import pyspark."""
 
-    def allocate(*arrays: pa.Array) -> pa.Array:
-        answer = arrow_owners.allocate_arrays(**literals, **dict(zip(names, arrays, strict=True)))
-        return answer if with_error else answer.field("owners")
+    def bound(*arrays: pa.Array) -> pa.Array:
+        return body(**literals, **dict(zip(names, arrays, strict=True)))
 
-    return allocate
-
-
-def _planner(spec: PlanSpec) -> Callable[..., Any]:
-    """Return the function that workers run."""
-
-    def plan(unit: pa.Array) -> pa.Array:
-        return plan_array(unit, spec)
-
-    return plan
+    return bound

@@ -7,6 +7,7 @@ from pyspark.sql.types import DataType, IntegralType, StringType
 from rmqalloc.documents.fields import MAX_CHANNELS
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.scenarios import Scenario, scenarios_of
+from spark_udfs._read_columns import with_names
 
 __all__ = ["scenarios_of_frame", "units", "unmatched"]
 
@@ -62,7 +63,7 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     >>> tables = [spark.table(name) for name in ("routes", "consumers", "subscriptions")]  # doctest: +SKIP
     >>> plans = units(*tables).transform(plan("scenarios.yaml"))  # doctest: +SKIP
     """
-    _check(routes=routes, consumers=consumers, subscriptions=subscriptions)
+    routes, consumers, subscriptions = _checked(routes=routes, consumers=consumers, subscriptions=subscriptions)
     brokers = _listed(_readable(routes), ["topic"], ["broker_name", "read_queue_nums"], once=True)
     clients = _listed(_by_channel(consumers), ["consumer_group"], ["client_id"], once=False)
     if "channels" in consumers.columns:
@@ -91,7 +92,7 @@ def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame)
     TypeError
         See `units`.
     """
-    _check(routes=routes, consumers=consumers, subscriptions=subscriptions)
+    routes, consumers, subscriptions = _checked(routes=routes, consumers=consumers, subscriptions=subscriptions)
     wanted = subscriptions.select("consumer_group", "topic").distinct()
     topics = routes.select("topic").distinct()
     readable = _readable(routes).select("topic").distinct()
@@ -136,21 +137,28 @@ def scenarios_of_frame(frame: DataFrame) -> tuple[Scenario, ...]:
     return scenarios_of(sorted(rows, key=lambda row: str(row.get("name"))), "table of scenarios")
 
 
-def _check(**tables: DataFrame) -> None:
-    """Raise TypeError for a column that is missing or of the wrong type, or a stream."""
+def _checked(**tables: DataFrame) -> list[DataFrame]:
+    """Return tables with the names of columns that are read; one missing or of the wrong type, or a stream, is refused."""
+    checked = []
     for table, frame in tables.items():
         if frame.isStreaming:
             raise ArgumentTypeError(
                 f"{table} is a stream, and Spark cannot join lists that go on changing: follow events with "
                 "spark_udfs.streaming.live_plans, or call this for the tables of every micro-batch, in foreachBatch"
             )
+        columns = _WANTED[table] | _OPTIONAL[table]
+        frame = with_names(frame, columns, table)
+        checked.append(frame)
         kinds = {field.name: field.dataType for field in frame.schema.fields}
-        for name, wanted in (_WANTED[table] | _OPTIONAL[table]).items():
+        for name, wanted in columns.items():
             words = "strings" if wanted is StringType else "integers"
             if name not in kinds and name in _WANTED[table]:
                 raise ArgumentTypeError(f"{table} has no column {name} ({words}); it has {', '.join(frame.columns)}")
             if name in kinds and not isinstance(kinds[name], wanted):
-                raise ArgumentTypeError(f"column {name} of {table} must hold {words}, got {kinds[name].simpleString()}")
+                raise ArgumentTypeError(
+                    f"column {name} of {table} must hold {words}, got {kinds[name].simpleString()}: cast it"
+                )
+    return checked
 
 
 def _readable(routes: DataFrame) -> DataFrame:

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 from rmqalloc.evaluation.expand import LOAD_SCHEMA, OWNED_SCHEMA, expand_stream, load_stream
+from rmqalloc.evaluation.parquet_plan import refuse_schema as refuse_schema
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -16,12 +17,6 @@ _TYPES = {
     pa.float64(): "double",
     pa.timestamp("us", "UTC"): "timestamp",
 }
-
-
-def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
-    """Raise the TypeError that a worker would raise for these columns, by planning one row of nulls."""
-    nothing = [pa.nulls(1, field.type) for field in schema]
-    list(plan_stream([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
 
 
 def ddl(schema: Iterable[pa.Field]) -> str:

@@ -41,8 +41,10 @@ def session(master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str
 
     Notes
     -----
-    Python workers run the interpreter that calls this unless ``PYSPARK_PYTHON`` is set: they need rmqalloc, numpy and
-    pyarrow. The web interface is off. ``maxRecordsPerBatch`` keeps Spark's default, which measured best.
+    Python workers need rmqalloc, numpy and pyarrow. Those of a session that starts here run the interpreter that calls this,
+    unless ``PYSPARK_PYTHON`` or the setting ``spark.pyspark.python`` names another. A session that runs already keeps its own,
+    which is ``python3`` where nothing was set before it was made. The web interface is off. ``maxRecordsPerBatch`` keeps
+    Spark's default, which measured best.
     """
     require_spark(pyspark.__version__)
     builder = SparkSession.builder.appName(app_name)
@@ -51,8 +53,9 @@ def session(master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str
         settings: dict[str, str] = {}
     else:
         require_java()
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+        if not _is_spark_here():  # else its workers have their interpreter already
+            os.environ.setdefault("PYSPARK_PYTHON", (conf or {}).get("spark.pyspark.python", sys.executable))
+            os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         builder = builder.master(master)
         settings = _settings(local=master.startswith("local"))
     for key, value in (settings | (conf or {})).items():

@@ -102,8 +102,8 @@ def live_plans(
         * ``findings``: ``severity``, ``rule`` (of `rmqalloc.audit.RULES`), ``message``
         * ``err_code`` and ``err_msg`` where the strategy refuses the unit
 
-        An event that is refused is a row with ``err_code`` 1, ``err_msg`` and the ``event``, and without a version. It changes
-        nothing: no state, and no watermark.
+        An event that is refused is a row with an ``err_code`` (3 for a queue that stands there twice, 4 for a text that is
+        too long, else 1), ``err_msg`` and the ``event``, and without a version. It changes nothing: no state, no watermark.
 
     Raises
     ------

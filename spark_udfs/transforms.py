@@ -4,16 +4,18 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from rmqalloc.errors import ArgumentError
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.batch_planning import BEST_BY, PlanSpec
-from rmqalloc.evaluation.parquet_plan import read_columns
-from rmqalloc.scenarios import read_scenarios, scenarios_of
+from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS, read_columns
+from rmqalloc.examples import PREFIX, find
+from rmqalloc.scenarios import Scenario, read_scenarios, scenarios_of
 from spark_udfs._carried_columns import Carry, carried_fields, checked_carry, through_arrow
+from spark_udfs._read_columns import readable
 from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, refuse_schema
 
 __all__ = ["assign", "client_load", "expand_owners", "plan"]
@@ -36,10 +38,10 @@ def plan(
     Parameters
     ----------
     scenarios : path or iterable
-        A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or scenarios for
+        A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or ``example:NAME``; or scenarios for
         `rmqalloc.scenarios.scenarios_of`. They are sent to the workers; there is no cross join and no shuffle.
     strategy : str
-        RocketMQ's name of the strategy of the rows that do not name one.
+        RocketMQ's name of the strategy of the rows that do not name one. Rows name theirs in a column ``strategy``.
     output : {"metrics", "owners", "best"}
         See `rmqalloc.evaluation.PlanSpec`, like ``best_by``.
     carry : bool or iterable of str
@@ -53,7 +55,8 @@ def plan(
     -------
     callable
         From a table with the columns that `rmqalloc.evaluation.plan_batch` reads to its result. A bad row becomes a row
-        with an ``err_code``, and keeps its other columns too.
+        with an ``err_code``, and keeps its other columns too. Names of columns and fields match without regard to case,
+        unless ``spark.sql.caseSensitive`` is set.
 
     Raises
     ------
@@ -72,7 +75,7 @@ def plan(
     return mapped(PlanBatches(spec_of(scenarios, strategy, output, tuple(best_by), params)), checked_carry(carry))
 
 
-def assign(strategy: str = "CONSISTENT_HASH", *, carry: Carry = True, **params: Any) -> Transform:
+def assign(strategy: str = "AVG", *, carry: Carry = True, **params: Any) -> Transform:
     """Assign the queues of every row's consumer group: `plan` without scenarios, with its owners.
 
     Columns of the table that are not read stand behind those of the result, see ``carry`` of `plan`.
@@ -112,12 +115,30 @@ def spec_of(
     scenarios: Scenarios, strategy: str, output: str, best_by: tuple[str, ...], params: dict[str, Any]
 ) -> PlanSpec:
     """Return the spec of a plan, checked on the driver."""
+    for name, given in (("scenarios", scenarios), ("strategy", strategy)):
+        if isinstance(given, DataFrame):
+            made = "plan()" if name == "scenarios" else "assign()"
+            raise ArgumentTypeError(f"{name} must be {_WANTED[name]}, got a table; call it: transform({made})")
+        if isinstance(given, Column):
+            other = "put it in a column `strategy`" if name == "strategy" else "scenarios are the same for all rows"
+            raise ArgumentTypeError(f"{name} must be {_WANTED[name]}, got a Column; {other}")
+    if not isinstance(strategy, str):
+        raise ArgumentTypeError(f"strategy must be {_WANTED['strategy']}, got {strategy!r}")
+    return PlanSpec(strategy, params, _tried(scenarios), output, best_by)
+
+
+_WANTED = {"scenarios": "a file, example:NAME or a list", "strategy": "a name"}
+
+
+def _tried(scenarios: Scenarios) -> tuple[Scenario, ...]:
+    """Read scenarios from whatever names or holds them."""
     if isinstance(scenarios, str | os.PathLike):
-        tried = read_scenarios(scenarios)
-    else:
-        given = tuple(scenarios)
-        tried = scenarios_of(given) if given else ()
-    return PlanSpec(strategy, params, tried, output, best_by)
+        is_example = isinstance(scenarios, str) and scenarios.startswith(PREFIX)
+        return read_scenarios(find(str(scenarios), "scenarios").path if is_example else scenarios)
+    if not isinstance(scenarios, Iterable):
+        raise ArgumentTypeError(f"scenarios must be {_WANTED['scenarios']}, got {scenarios!r}")
+    given = tuple(scenarios)
+    return scenarios_of(given) if given else ()
 
 
 def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transform:
@@ -128,8 +149,15 @@ def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transf
         return sent.mapInArrow(type(kernel)(kernel.spec, names), StructType([*own, *fields]))
 
     def transform(units: DataFrame) -> DataFrame:
-        read = read_columns(units.columns)
-        refuse_schema(to_arrow_schema(units.select(read).schema), kernel.spec)
+        units, read = checked_units(units, kernel.spec)
         return through_arrow(units, read, carried_fields(units, carry, kernel.schema), send)
 
     return transform
+
+
+def checked_units(units: DataFrame, spec: PlanSpec) -> tuple[DataFrame, list[str]]:
+    """Return a table whose columns have the names by which they are read, and these names; an error if it cannot be planned."""
+    units = readable(units, INPUT_COLUMNS)
+    read = read_columns(units.columns)
+    refuse_schema(to_arrow_schema(units.select(read).schema), spec)
+    return units, read

@@ -5,9 +5,7 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
-KINDS = {"consumer_group": pa.string(), "topic": pa.string(), "brokers": BROKERS, "client_ids": pa.list_(pa.string())}
-
+CLIENT_IDS = pa.list_(pa.string())
 STRATEGIES = ["AVG", "AVG_BY_CIRCLE", "NO"]
 VALUES = [
     "001",
@@ -26,14 +24,24 @@ VALUES = [
 NAMES = ["part-{}.parquet", "part-{}", "{}.parq", "units {}.txt", "[{}].parquet", "_n={}", "Z%20{}.parquet", "a{{{}}}"]
 
 
-def units(rng, first, n):
+def brokers_of(kind):
+    return pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", kind)]))
+
+
+def units(rng, first, n, least=-1):
     """Rows by column; a few are bad."""
     rows = []
     for i in range(first, first + n):
         clients = [f"c{j}" for j in range(rng.randint(0, 4))] if rng.random() < 0.9 else None
-        brokers = [{"broker_name": f"b{j}", "read_queue_nums": rng.randint(-1, 6)} for j in range(rng.randint(0, 3))]
+        brokers = [{"broker_name": f"b{j}", "read_queue_nums": rng.randint(least, 6)} for j in range(rng.randint(0, 3))]
         rows.append({"consumer_group": f"g{i}", "topic": f"t{i % 3}", "brokers": brokers, "client_ids": clients})
-    return pa.Table.from_pylist(rows, pa.schema(list(KINDS.items())))
+    kinds = {
+        "consumer_group": pa.string(),
+        "topic": pa.string(),
+        "brokers": brokers_of(pa.int32()),
+        "client_ids": CLIENT_IDS,
+    }
+    return pa.Table.from_pylist(rows, pa.schema(kinds))
 
 
 def directory(seed, where):
@@ -45,9 +53,13 @@ def directory(seed, where):
     )
     said |= {f"partitions {name}" for name in partitions}
     optional = rng.random() < 0.3
+    kind = rng.choice([pa.int32()] * 4 + [pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()])
+    said |= {str(kind)} - {"int32"}
     at = 0
     for number in range(rng.randint(1, 4)):
-        table = units(rng, at, rng.randint(0, 5))
+        table = retyped(
+            units(rng, at, rng.randint(0, 5), least=-pa.types.is_signed_integer(kind)), "brokers", brokers_of(kind)
+        )
         at += table.num_rows
         if optional and "strategy" not in partitions:
             table = table.append_column(
@@ -96,7 +108,8 @@ def lists_of_nulls(rng, table):
 
 
 def names_of_nulls(rng, table):
-    kind = pa.struct([("broker_name", pa.null()), ("read_queue_nums", pa.int32())])
+    number = table.schema.field("brokers").type.value_type.field(1)
+    kind = pa.struct([("broker_name", pa.null()), number])
     rows = [[{**each, "broker_name": None} for each in one] for one in table["brokers"].to_pylist()]
     return table.set_column(table.column_names.index("brokers"), "brokers", pa.array(rows, pa.list_(kind)))
 

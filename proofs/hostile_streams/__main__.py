@@ -115,7 +115,7 @@ def differences(made, right, good, wrong):
     faults += [
         f"{kind}: {said[kind]} rows of {counts[kind]} events" for kind in counts | said if said[kind] != counts[kind]
     ]
-    unfit = [row for row in refused if row["err_code"] != 1 or not row["err_msg"] or "\n" in row["err_msg"]]
+    unfit = [row for row in refused if row["err_code"] not in (1, 3, 4) or not row["err_msg"] or "\n" in row["err_msg"]]
     return faults + (
         [f"{len(unfit)} refused rows without a code, or with other than one line of reason"] if unfit else []
     )

@@ -16,7 +16,7 @@ MUTANTS = [
     Mutant(_SIZES, "queues, brokers = queues + n, brokers + 1", "queues = queues + n", "a broker that joins is not counted by set_queues", f"{_EDGES} broker_that_joins"),
     Mutant("rmqalloc/evaluation/rows.py", "lengths > MAX_CLIENT_ID_BYTES", "lengths >= MAX_CLIENT_ID_BYTES", "the longest client id is too long", f"{_EDGES} longest_client_id"),
     Mutant("rmqalloc/documents/fields.py", "len(given) <= self.most_bytes)", "len(given) < self.most_bytes - 1)", "the longest text is too long", f"{_EDGES} longest_text"),
-    Mutant("spark_udfs/_arrow_owners.py", '.fill_null("null")', "", "lists that differ beside a null are one kind", f"{_EDGES} null_elements"),
+    Mutant("rmqalloc/evaluation/row_strategies.py", '.fill_null("null")', "", "lists that differ beside a null are one kind", f"{_EDGES} null_elements"),
     Mutant("rmqalloc/evidence/fit.py", "return [method for method, count in self.counts.items() if count == self.explained]", "return [max(self.counts, key=self.counts.__getitem__)] if self.counts else []", "of strategies that fit alike one is known", f"{_EDGES} explain_most"),
     Mutant("rmqalloc/rollouts/rollout_gates.py", 'if row["step"] and figure(row)', "if figure(row)", "a gate counts the state before", f"{_EDGES} state_before"),
     Mutant("rmqalloc/advice/_config_lists.py", "np.lexsort((others, -had))", "np.lexsort((-had,))", "the greater loads of all topics go to the first clients", f"{_EDGES} equally_many"),

@@ -7,25 +7,17 @@ _SQL = "tests/spark/test_spark_sql.py"
 _TYPING = "tests/house/test_typing.py -k public"
 _DESCRIBED = "spark_udfs/_sql.py"
 _COLUMNS = "spark_udfs/_arrow_owners.py"
+_STRATEGIES = "rmqalloc/evaluation/row_strategies.py"
 _ERRORS = "spark_udfs/job/_spark_errors.py"
 _BULK = "rmqalloc/evaluation/unit_files.py"
 
 MUTANTS = [
-    Mutant(_COLUMNS, "if strict and name is not None:", "if False:", "a typo in SQL is null in all rows", _WORDS),
-    Mutant(_COLUMNS, "if strict and name is not None:", "if strict:", "a null strategy fails the query", _WORDS),
-    Mutant(
-        _COLUMNS, "by_row=True, strict=strict))", "by_row=True, strict=firsts.size == 1))", "batches decide", _WORDS
-    ),
+    Mutant(_COLUMNS, "if strict and (wrong", "if False and (wrong", "a typo in SQL is null in all rows", _WORDS),
+    Mutant(_COLUMNS, 'DEFAULT = "AVG"', 'DEFAULT = "AVG_BY_CIRCLE"', "a null strategy is another one", _WORDS),
+    Mutant(_STRATEGIES, "<= MAX_VIRTUAL_NODES:", "< MAX_VIRTUAL_NODES:", "the bound itself", _WORDS),
     Mutant(
         _COLUMNS,
-        "(made.virtual_nodes or 0) > MAX_VIRTUAL_NODES:",
-        "(made.virtual_nodes or 0) >= MAX_VIRTUAL_NODES:",
-        "the bound itself",
-        _WORDS,
-    ),
-    Mutant(
-        _COLUMNS,
-        "if all(counted) and made.formula is None:",
+        "if by_numbers and made.formula is None:",
         "if False:",
         "a ring of numbers fails the whole job",
         _WORDS,

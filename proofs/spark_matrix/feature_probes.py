@@ -202,7 +202,7 @@ def live_plans(asked):
 
 
 def functions_allocate(asked):
-    """`functions.allocate`: five strategies, and one for each row"""
+    """`functions.try_allocate`: five strategies, and one for each row; `functions.allocate` fails"""
     from pyspark.sql import functions as F
 
     import spark_udfs.functions as rf
@@ -210,11 +210,18 @@ def functions_allocate(asked):
     n, (queues, clients, topic) = 0, map(asked.column, ("brokers", "client_ids", "topic"))
     for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "ORDINAL", "CANARY(share=0.3)"):
         expected = arrow_owners.allocate_arrays(name, queues, clients, topic).field("owners").to_pylist()
-        n += same(asked.in_rows(rf.allocate("brokers", "client_ids", name, topic="topic")), expected)
+        n += same(asked.in_rows(rf.try_allocate("brokers", "client_ids", name, topic="topic")), expected)
     names = list(islice(cycle(NAMES), len(queues)))
     by_row = F.element_at(F.array(*map(F.lit, NAMES)), F.col("row") % len(NAMES) + 1)
     expected = arrow_owners.allocate_arrays(pa.array(names), queues, clients, topic).field("owners").to_pylist()
-    return n + same(asked.in_rows(rf.allocate("brokers", "client_ids", by_row, topic="topic")), expected)
+    n += same(asked.in_rows(rf.try_allocate("brokers", "client_ids", by_row, topic="topic")), expected)
+    said = ""
+    try:
+        asked.in_rows(rf.allocate("brokers", "client_ids"))
+    except Exception as error:
+        said = str(error)
+    assert "try_allocate returns NULL for a bad row" in said, said[-300:] or "it answered"
+    return n + 1
 
 
 def functions_allocate_or_error(asked):
@@ -239,7 +246,7 @@ def functions_metrics_moved(asked):
     less = pa.array([ids and [one for one in ids if one != ids[0]] for ids in clients.to_pylist()], clients.type)
     fewer = F.expr("filter(client_ids, id -> NOT id <=> client_ids[0])")
     before, after = (arrow_owners.allocate_arrays("AVG", queues, ids).field("owners") for ids in (clients, less))
-    columns = rf.allocate("brokers", "client_ids"), rf.allocate("brokers", fewer)
+    columns = rf.try_allocate("brokers", "client_ids"), rf.try_allocate("brokers", fewer)
     sizes = pa.compute.list_value_length(clients)
     n = same(
         asked.in_rows(
@@ -254,12 +261,12 @@ def functions_metrics_moved(asked):
 
 
 def functions_by_count(asked):
-    """closed forms: `allocate_by_count`, `metrics_by_count`, `moved_by_count`"""
+    """closed forms: `try_allocate_by_count`, `metrics_by_count`, `moved_by_count`"""
     import spark_udfs.functions as rf
 
     return _by_count(
         asked,
-        lambda strategy: rf.allocate_by_count("n", "a", strategy),
+        lambda strategy: rf.try_allocate_by_count("n", "a", strategy),
         rf.metrics_by_count("n", "a"),
         rf.moved_by_count,
     )
@@ -301,26 +308,26 @@ def functions_plan(asked):
 
 
 def sql_allocate(asked):
-    """`rmq_allocate`, `rmq_allocate_or_error`, `rmq_moved`, `rmq_least_moves`"""
+    """`rmq_try_allocate`, `rmq_allocate_or_error`, `rmq_moved`, `rmq_least_moves`"""
     from pyspark.sql import functions as F
 
     queues, clients, topic = map(asked.column, ("brokers", "client_ids", "topic"))
     ring = pa.repeat("CONSISTENT_HASH", len(queues))
     answers = arrow_owners.owners_or_error(ring, queues, clients, topic)
-    call = "('CONSISTENT_HASH', brokers, client_ids, topic)"
-    n = same(asked.in_rows(F.expr(f"rmq_allocate{call}")), answers.field("owners").to_pylist())
+    call = "(brokers, client_ids, 'CONSISTENT_HASH', topic)"
+    n = same(asked.in_rows(F.expr(f"rmq_try_allocate{call}")), answers.field("owners").to_pylist())
     n += same(asked.in_rows(F.expr(f"rmq_allocate_or_error{call}")), answers.to_pylist())
     even = arrow_owners.owners(pa.repeat("AVG", len(queues)), queues, clients)
     for name in ("moved", "least_moves"):
-        call = f"rmq_{name}(rmq_allocate{call}, client_ids, rmq_allocate('AVG', brokers, client_ids), client_ids)"
+        call = f"rmq_{name}(rmq_try_allocate{call}, client_ids, rmq_try_allocate(brokers, client_ids), client_ids)"
         expected = getattr(figures, name)(answers.field("owners"), clients, even, clients).to_pylist()
         n += same(asked.in_rows(F.expr(call)), expected)
-        call = "('CONSISTENT_HASH', brokers, client_ids, topic)"
+        call = "(brokers, client_ids, 'CONSISTENT_HASH', topic)"
     return n
 
 
 def sql_by_count(asked):
-    """`rmq_allocate_by_count`, `rmq_moved_by_count`, `rmq_metrics_by_count(...).skew`"""
+    """`rmq_try_allocate_by_count`, `rmq_moved_by_count`, `rmq_metrics_by_count(...).skew`"""
     from pyspark.sql import functions as F
 
     kinds = cycle(["AVG", "AVG_BY_CIRCLE", None])
@@ -328,7 +335,8 @@ def sql_by_count(asked):
     rows = [(*row, name) for row, name in zip(numbers, kinds, strict=False)]
     frame = asked.spark.createDataFrame(rows, "n bigint, a bigint, b bigint, s string").coalesce(1)
     n, a, b, names = (pa.array(column) for column in zip(*rows, strict=True))
-    calls = ["rmq_allocate_by_count(s, n, a)", "rmq_moved_by_count(s, n, a, b)", "rmq_metrics_by_count(n, a).skew"]
+    names = pa.compute.fill_null(names, "AVG")
+    calls = ["rmq_try_allocate_by_count(n, a, s)", "rmq_moved_by_count(n, a, b, s)", "rmq_metrics_by_count(n, a).skew"]
     expected = [
         by_count.allocate_by_count(names, n, a),
         by_count.moved_by_count(names, n, a, b),
@@ -349,7 +357,7 @@ def sql_wrong_strategy(asked):
     """a wrong strategy in SQL fails the query and names the right one"""
     said = ""
     try:
-        asked.spark.sql("SELECT rmq_allocate('AVGG', 4, 3)").collect()
+        asked.spark.sql("SELECT rmq_allocate(4, 3, 'AVGG')").collect()
     except Exception as error:
         said = str(error)
     assert "did you mean AVG?" in said, said[-300:] or "it answered"

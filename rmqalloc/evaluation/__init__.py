@@ -3,7 +3,7 @@
 ``plan_batch``, ``parquet_plan``
     The doors: record batches and Parquet files in, figures out.
 ``unit_files``
-    What is read from a directory of Parquet.
+    Which files of a directory hold units, and their rows; Spark asks it too.
 ``limits``, ``rows``
     How large rows are before they are read; the good ones as fleets, the bad ones with their reasons.
 ``evaluate``

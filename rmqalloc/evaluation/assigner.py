@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation._one_ring import fits_one_ring, owners_on_one_ring
-from rmqalloc.evaluation.rows import Bad, ErrCode, Reason, Unusable
+from rmqalloc.evaluation.row_strategies import Unusable
+from rmqalloc.evaluation.rows import Bad, ErrCode, Reason
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Strings, offsets_of, ranges
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
@@ -32,11 +33,13 @@ def owners_of_units(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> O
 class Assigner:
     """Gives queues their owners, again and again for fleets that are made out of one another.
 
-    The hashes of client ids and queues are kept, for scenarios move many of them about and bring few new ones.
+    The hashes of client ids and queues are kept, for scenarios move many of them about and bring few new ones; where nobody
+    asks again, they need not be.
     """
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, keeps: bool = True) -> None:
         self._queue_lists = fleet.queue_lists
+        self._keeps = keeps
         self._hashes: Hashes | None = None
         self._points: dict[tuple[tuple[Strings, ...], int], Hashes] = {}
 
@@ -71,7 +74,7 @@ class Assigner:
     def _of_one(self, fleet: Fleet, s: Strategy) -> Owners:
         """Return the owners by one strategy of units that have queues and clients."""
         nodes = s.virtual_nodes if s.has_shared_points else None
-        if nodes is None or not isinstance(fleet.client_lists, DistinctLists):
+        if nodes is None or not self._keeps or not isinstance(fleet.client_lists, DistinctLists):
             return s.assign_fleet(fleet, on_error="report")
         ids, hashes = fleet.client_lists.client_ids, self._hashes_of(fleet)
         if isinstance(ids, Derived) and fits_one_ring(fleet, ids):

@@ -217,7 +217,7 @@ def plan_stream(
         As `plan_batch`.
     """
     check_carried(carry, spec.schema)
-    for piece, too_large in pieces(batches, spec, max_queues, with_owners=spec.output == "owners"):
+    for piece, too_large in pieces(batches, spec.scenarios, max_queues, with_owners=spec.output == "owners"):
         yield from _with_columns(_planned(piece, spec, too_large), piece, carry)
 
 
@@ -227,12 +227,12 @@ def too_large_rows(batch: pa.RecordBatch, spec: PlanSpec) -> dict[int, str]:
 
 
 def pieces(
-    batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int, with_owners: bool
+    batches: Iterable[pa.RecordBatch], scenarios: Sequence[Scenario], max_queues: int, with_owners: bool
 ) -> Iterator[tuple[pa.RecordBatch, dict[int, str]]]:
     """Cut batches into pieces that can be worked on at once; with each come its rows that are too large, and why."""
     for batch in batches:
-        sizes = Sizes.of(batch, spec.scenarios)
-        for start, stop in sizes.pieces(max_queues, with_owners, len(spec.scenarios) + 1):
+        sizes = Sizes.of(batch, scenarios)
+        for start, stop in sizes.pieces(max_queues, with_owners, len(scenarios) + 1):
             yield batch.slice(start, stop - start), sizes.of_rows(start, stop).too_large(max_queues, with_owners)
 
 

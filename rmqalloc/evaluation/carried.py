@@ -9,6 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.fleet.arrow_columns import taken
 
 MAX_CARRIED_BYTES = 1 << 26
 """Most bytes of such columns in an output batch: a value stands in every row of its unit, and there may be thousands."""
@@ -56,16 +57,8 @@ def with_carried(
     schema = pa.schema([*planned.schema, *others.schema])
     each_once = rows.size == units.num_rows and bool((rows == np.arange(rows.size)).all())
     for start, stop in [(0, rows.size)] if each_once else _cuts(others, rows):
-        taken = others if each_once else _repeated(others, rows[start:stop])
-        yield pa.RecordBatch.from_arrays([*planned.slice(start, stop - start).columns, *taken.columns], schema=schema)
-
-
-def _repeated(others: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
-    """Return the columns with the values of these rows."""
-    try:
-        return others.take(pa.array(rows))
-    except pa.ArrowNotImplementedError as error:
-        raise ArgumentTypeError(f"Arrow cannot repeat the values of a column to carry, cast it: {error}") from None
+        columns = others.columns if each_once else [taken(column, rows[start:stop]) for column in others.columns]
+        yield pa.RecordBatch.from_arrays([*planned.slice(start, stop - start).columns, *columns], schema=schema)
 
 
 def _cuts(others: pa.RecordBatch, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

@@ -10,15 +10,16 @@ import pyarrow.acero  # before threads: `group_by` imports it
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation.assigner import owners_of_units
+from rmqalloc.evaluation.assigner import Owners, owners_of_units
 from rmqalloc.evaluation.balance import loads
 from rmqalloc.evaluation.batch_planning import MAX_QUEUES_PER_BATCH, PlanSpec, pieces, too_large_rows
 from rmqalloc.evaluation.carried import check_carried, with_carried
 from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, evaluate
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evaluation.rows import Reason, read_batch
+from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow import text_array
-from rmqalloc.fleet.arrow_columns import hosts_of, utf8
+from rmqalloc.fleet.arrow_columns import hosts_of, plain, utf8
 from rmqalloc.fleet.columns import distinct_strings, ranges
 from rmqalloc.results.schemas import columns
 from rmqalloc.scenarios.subfleet import unmoved
@@ -83,7 +84,7 @@ def expand_stream(
     The columns to carry are put behind those of `OWNED_SCHEMA`, see `rmqalloc.evaluation.plan_batch`.
     """
     check_carried(carry, OWNED_SCHEMA)
-    for piece, too_large in pieces(batches, spec, max_queues, with_owners=True):
+    for piece, too_large in pieces(batches, spec.scenarios, max_queues, with_owners=True):
         yield from with_carried(*_expanded(piece, spec, too_large), carry)
 
 
@@ -115,7 +116,7 @@ def load_stream(
     batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int = MAX_QUEUES_PER_BATCH
 ) -> Iterator[pa.RecordBatch]:
     """Yield `client_load` of a stream of batches, in pieces of at most ``max_queues`` queues."""
-    for piece, too_large in pieces(batches, spec, max_queues, with_owners=False):
+    for piece, too_large in pieces(batches, spec.scenarios, max_queues, with_owners=False):
         yield _loaded(piece, spec, too_large)
 
 
@@ -168,7 +169,7 @@ def _expanded(
     key = np.concatenate(keys)
     order = np.argsort(key, kind="stable")
     row, scenario = np.divmod(key[order], n)
-    names = {name: utf8(batch.column(name).cast(pa.string())) for name in ("consumer_group", "topic")}
+    names = {name: utf8(plain(batch.column(name), name).cast(pa.string())) for name in ("consumer_group", "topic")}
     named = {name: column.take(pa.array(row)) for name, column in names.items()}
     named["scenario"] = words_column(spec.names, scenario)
     for name in ("broker_name", "queue_id", "client_id", "err_code", "err_msg"):
@@ -184,18 +185,31 @@ def _evaluated(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str])
 def _owned(part: EvaluatedUnits, number: int, n_states: int) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
     """Return the queues of one state by name, each with a key of its row and the number of the state."""
     fleet, good = part.fleet, part.good
-    lists, n_queues = fleet.queue_lists, fleet.n_queues[good]
-    places = ranges(fleet.queue_starts[good], n_queues)
-    owners = owners_of_units(fleet, part.owners, good)
-    slots = np.repeat(fleet.slot_starts[good], n_queues) + owners
-    columns = {
+    n_queues = fleet.n_queues[good]
+    columns = names_of_owners(fleet, owners_of_units(fleet, part.owners, good), good)
+    columns["err_code"] = pa.array(np.zeros(n_queues.sum(), np.int32))
+    columns["err_msg"] = pa.nulls(n_queues.sum(), pa.string())
+    return np.repeat(part.rows[good] * n_states + number, n_queues), columns
+
+
+def names_of_owners(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> dict[str, pa.Array]:
+    """Return broker, queue id and client of every queue of some units, given the positions of their owners.
+
+    Examples
+    --------
+    >>> fleet = Fleet.from_groups([("g", "T", [("b", 0), ("b", 1)], ["c1"])])
+    >>> named = names_of_owners(fleet, np.array([0, -1], np.int32), np.array([0]))
+    >>> {name: column.to_pylist() for name, column in named.items()}
+    {'broker_name': ['b', 'b'], 'queue_id': [0, 1], 'client_id': ['c1', None]}
+    """
+    lists, n_queues = fleet.queue_lists, fleet.n_queues[units]
+    places = ranges(fleet.queue_starts[units], n_queues)
+    slots = np.repeat(fleet.slot_starts[units], n_queues) + owners
+    return {
         "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[places]])),
         "queue_id": pa.array(lists.queue_ids[places]),
         "client_id": text_array(fleet.client_lists.client_ids).take(pa.array(slots, mask=owners < 0)),
-        "err_code": pa.array(np.zeros(places.size, np.int32)),
-        "err_msg": pa.nulls(places.size, pa.string()),
     }
-    return np.repeat(part.rows[good] * n_states + number, n_queues), columns
 
 
 def _nothing(wrong: dict[int, Reason]) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation.balance import mean_load
 from rmqalloc.evaluation.evaluate import Evaluation, Outcome
 from rmqalloc.evaluation.rows import Bad, ErrCode, Reason
-from rmqalloc.fleet.arrow_columns import utf8
+from rmqalloc.fleet.arrow_columns import plain, utf8
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.results.schemas import columns
 
@@ -112,7 +112,7 @@ class FiguresTable:
         columns = {name: pa.array(np.take(self._figure(name), at), mask=bad) for name in known}
         columns.setdefault("cross_room", pa.nulls(at.size, pa.int32()))
         for name in ("consumer_group", "topic"):
-            text = utf8(units.column(name).cast(pa.string()))
+            text = utf8(plain(units.column(name), name).cast(pa.string()))
             columns[name] = text if unit.size == n_units else text.take(pa.array(unit))
         columns["scenario"] = words_column(self._scenarios, scenario, bad if output == "best" else None)
         columns["strategy"] = self._strategies(at, bad)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError
-from rmqalloc.fleet.arrow_columns import check_sound
+from rmqalloc.fleet.arrow_columns import check_sound, is_lists, list_lengths, plain
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients, Scenario, SetQueues
 
@@ -76,6 +76,9 @@ class Sizes(NamedTuple):
             (np.where(fits, self.clients, 0), MAX_CLIENTS_PER_BATCH),
             (rows, MAX_ROWS),
         ]
+        if all(int(cost.sum()) <= most for cost, most in costs):
+            yield 0, fits.size
+            return
         upto = [(offsets_of(cost), most) for cost, most in costs]
         start = 0
         while start < fits.size or start == 0:
@@ -90,10 +93,12 @@ class Sizes(NamedTuple):
 
         It is the first to look at a batch, so it refuses one whose buffers do not hold what its offsets say.
         """
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        for name, column in columns.items():
             check_sound(column, name)
-        queues, brokers = _queues(batch)
-        clients = _lengths(batch, "client_ids")
+        read = {name: plain(columns[name], name) for name in ("queues", "brokers", "client_ids") if name in columns}
+        queues, brokers = _queues(read, batch.num_rows)
+        clients = _lengths(read, "client_ids", batch.num_rows)
         most, most_clients, in_all = queues, clients, queues
         for scenario in scenarios:
             grown, grown_clients = _grown(scenario, queues, brokers, clients)
@@ -117,13 +122,13 @@ def _grown(scenario: Scenario, queues: Counts, brokers: Counts, clients: Counts)
     return queues, clients
 
 
-def _queues(batch: pa.RecordBatch) -> tuple[Counts, Counts]:
+def _queues(columns: Mapping[str, pa.Array], n_rows: int) -> tuple[Counts, Counts]:
     """Return the numbers of queues and of brokers of every row."""
-    if "queues" in batch.schema.names or "brokers" not in batch.schema.names:
-        entries = _lengths(batch, "queues")
+    if "queues" in columns or "brokers" not in columns:
+        entries = _lengths(columns, "queues", n_rows)
         return entries, entries
-    entries, column = _lengths(batch, "brokers"), batch.column("brokers")
-    numbers = _numbers(column)
+    entries = _lengths(columns, "brokers", n_rows)
+    numbers = _numbers(columns["brokers"])
     if numbers is None:
         return entries, entries
     # No broker has more than an int32 counts; a sum over damaged rows that claim more must not overflow.
@@ -134,7 +139,7 @@ def _queues(batch: pa.RecordBatch) -> tuple[Counts, Counts]:
 
 def _numbers(column: pa.Array) -> pa.Array | None:
     """Return each broker's read-queue count, or None if the column is missing."""
-    if not _is_lists(column.type):
+    if not is_lists(column.type):
         return None
     kind: Any = column.type.value_type
     if not pa.types.is_struct(kind) or kind.get_field_index("read_queue_nums") < 0:
@@ -143,21 +148,8 @@ def _numbers(column: pa.Array) -> pa.Array | None:
     return numbers if pa.types.is_integer(numbers.type) else None
 
 
-def _lengths(batch: pa.RecordBatch, name: str) -> Counts:
+def _lengths(columns: Mapping[str, pa.Array], name: str, n_rows: int) -> Counts:
     """Return the length of every list of a column, 0 for a null."""
-    column = batch.column(name) if name in batch.schema.names else None
-    if column is None or not _is_lists(column.type):
-        return np.zeros(batch.num_rows, np.int64)
-    return np.asarray(pc.list_value_length(column).fill_null(0), np.int64)
-
-
-def _is_lists(kind: pa.DataType) -> bool:
-    """Return True if a column holds lists in any of Arrow's forms."""
-    forms = (
-        pa.types.is_list,
-        pa.types.is_large_list,
-        pa.types.is_list_view,
-        pa.types.is_large_list_view,
-        pa.types.is_fixed_size_list,
-    )
-    return any(is_form(kind) for is_form in forms)
+    if name not in columns or not is_lists(columns[name].type):
+        return np.zeros(n_rows, np.int64)
+    return list_lengths(columns[name])

@@ -42,8 +42,8 @@ def plan_files(
     Parameters
     ----------
     source : path or str
-        A Parquet file or a directory of them, or a URI that pyarrow knows, such as ``s3://bucket/fleet``; columns as
-        `rmqalloc.evaluation.plan_batch`.
+        A Parquet file or a directory of them, read as ``docs/reading.md`` says, or a URI that pyarrow knows, such as
+        ``s3://bucket/fleet``; columns as `rmqalloc.evaluation.plan_batch`.
     target : path
         Directory for the result, ``part-*.parquet`` of schema ``spec.schema``; the rows follow those of ``source``.
         An earlier result is replaced when the new one is complete.
@@ -66,11 +66,12 @@ def plan_files(
     FileExistsError
         If ``target`` holds files that are not an earlier result.
     ValueError
-        If a file cannot be read as Parquet, or ``source`` is a table of Delta or Iceberg.
+        If a file cannot be read as Parquet, lies where none may be, or changes; or ``source`` is a table of Delta or Iceberg.
     TypeError
-        If a column is missing or of the wrong type, or a scenario needs one that is not there.
+        If a column is missing, of the wrong type or not the same in all files, or a scenario needs one that is not there.
     """
     files, schema = unit_files(source)
+    refuse_schema(schema, spec)
     system, threads = opened(source)[0], threads or processors()
     pieces = cut(files, _PIECES_PER_THREAD * threads, system=system)
     with replaced_result(target, PLAN_KIND) as new:
@@ -108,6 +109,12 @@ def run_on_threads(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return made
+
+
+def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
+    """Raise the TypeError that the first row of these columns would raise, by planning one row of nulls."""
+    nothing = [pa.nulls(1, field.type) for field in schema]
+    list(plan_stream([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
 
 
 def plan_writer(where: str | os.PathLike[str] | IO[bytes], spec: PlanSpec) -> pq.ParquetWriter:

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc.documents import DocumentError, json_text
-from rmqalloc.documents.fields import MAX_TEXT_BYTES, MAX_VIRTUAL_NODES
-from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
+from rmqalloc.documents.fields import MAX_TEXT_BYTES
+from rmqalloc.errors import ArgumentError
+from rmqalloc.evaluation.row_strategies import (
+    OF_TABLES,
+    StrategyColumns,
+    Unusable,
+    optional_column,
+    rules_of_rows,
+    value_of,
+)
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.arrow_columns import shown_bytes
 from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import among
 from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.fleet.lists import QueueLists
 from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios.applied_changes import ordered
 from rmqalloc.scenarios.lazy_strings import DistinctLists
 from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
-from rmqalloc.strategies.by_name import rule
-from rmqalloc.strategies.spelled import with_params
 from rmqalloc.text import MOST_SAID, shortened
 
 MAX_CLIENT_ID_BYTES = MAX_TEXT_BYTES
@@ -90,24 +93,6 @@ class ReadUnits:
         return ReadUnits(subfleet(self.fleet, rest), self.rules.select(rest), self.rows[rest])
 
 
-class Unusable(Strategy):
-    """Stands for a strategy that a row names and nobody knows: it assigns nothing, until a scenario sets another."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-
-    def get_name(self) -> str:
-        """Return no strategy has this name."""
-        return ""
-
-    def _owners(self, fleet: Fleet, out: NDArray[np.int32], threads: int = 1) -> None:
-        out.fill(-1)
-
-    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
-        for unit in range(fleet.n_units):
-            reasons.setdefault(unit, self.reason)
-
-
 @dataclass(frozen=True, eq=False)
 class Read:
     """A batch that was read."""
@@ -119,6 +104,11 @@ class Read:
     # that nobody knows
     unassigned: Bad
     _whole: ReadUnits  # all rows that were read, in order, be they good or bad
+
+    @property
+    def wrong_strategies(self) -> list[str]:
+        """Say what is wrong with strategies that rows name, even those of rows that are bad for another reason."""
+        return [one.reason for one in self._whole.rules.table if isinstance(one, Unusable)]
 
     def units_of(self, rows: list[int]) -> ReadUnits:
         """Return some rows that are not spoiled, as a fleet of their own."""
@@ -135,13 +125,15 @@ class Read:
         return Read(units, left_out | spoiled, unassigned, replace(self._whole, rows=rows))
 
 
-def read_batch(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str]) -> Read:
-    """Read the units of a batch."""
+def read_batch(
+    batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str], columns: StrategyColumns = OF_TABLES
+) -> Read:
+    """Read the units of a batch: the one check of rows, whatever brings them and whatever is made of them."""
     if not too_large:
-        return _read(batch, default)
+        return _read(batch, default, columns)
     rows = np.delete(np.arange(batch.num_rows), list(too_large))
     left_out = {row: Reason(ErrCode.TOO_LARGE, text) for row, text in too_large.items()}
-    return _read(_without(batch, list(too_large)), default).among(rows, left_out)
+    return _read(_without(batch, list(too_large)), default, columns).among(rows, left_out)
 
 
 def _without(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
@@ -151,13 +143,15 @@ def _without(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
     return next(iter(pa.Table.from_batches(pieces).combine_chunks().to_batches()), batch.slice(0, 0))
 
 
-def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
+def _read(batch: pa.RecordBatch, default: Strategy, columns: StrategyColumns) -> Read:
     """Read rows that are not too large."""
     fleet = Fleet.from_arrow(batch, on_error="report")
     spoiled = {error.position: Reason(ErrCode.MALFORMED, error.reason) for error in fleet.errors} | _unmade(batch)
     unassigned = empties(fleet)
     fleet = replaced(fleet, errors=())
-    rules = _rules(batch, fleet, default, unassigned)
+    rules, wrong = rules_of_rows(batch, fleet, default, columns)
+    for row, text in wrong.items():
+        unassigned.setdefault(row, Reason(ErrCode.BAD_STRATEGY, text))
     _find_long_ids(fleet, spoiled)
     fleet = fleet.sorted()
     _find_duplicates(fleet, spoiled)
@@ -168,7 +162,7 @@ def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
 
 def _unmade(batch: pa.RecordBatch) -> Bad:
     """Return the rows whose own ``unit_err_msg`` says why they could not be made."""
-    column = _column(batch, "unit_err_msg", _is_text, "strings")
+    column = optional_column(batch, "unit_err_msg", "strings")
     if column is None or column.null_count == len(column):
         return {}
     rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)).tolist()
@@ -177,7 +171,7 @@ def _unmade(batch: pa.RecordBatch) -> Bad:
 
 def _shown_text(scalar: pa.Scalar) -> str:
     try:
-        return shortened(_given(scalar), MOST_SAID)
+        return shortened(value_of(scalar), MOST_SAID)
     except ArgumentError as error:
         return str(error)
 
@@ -205,99 +199,6 @@ def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
     return units
 
 
-def _rules(batch: pa.RecordBatch, fleet: Fleet, default: Strategy, bad: Bad) -> Rules:
-    """Read the strategies of all rows from the optional columns ``strategy``, ``virtual_nodes`` and ``strategy_params``.
-
-    A strategy that nobody knows is `Unusable`, and its rows are bad unless they are for another reason already.
-    """
-    _check_columns(fleet, default)
-    columns = [
-        _column(batch, "strategy", _is_text, "strings"),
-        _column(batch, "virtual_nodes", pa.types.is_integer, "integers"),
-        _column(batch, "strategy_params", _is_text, "strings"),
-    ]
-    if all(column is None for column in columns):
-        return Rules.same(default, batch.num_rows)
-    kinds, firsts = kinds_of([column for column in columns if column is not None])
-    table = []
-    for kind, first in enumerate(firsts.tolist()):
-        try:
-            name, nodes, params = (None if column is None else _given(column[first]) for column in columns)
-            table.append(_rule(fleet, default, name, nodes, params))
-        except Error as error:
-            table.append(Unusable(str(error)))
-            for row in np.flatnonzero(kinds == kind).tolist():
-                bad.setdefault(row, Reason(ErrCode.BAD_STRATEGY, str(error)))
-    return Rules(tuple(table) or (default,), kinds.astype(np.int32))
-
-
-def kinds_of(columns: list[pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number rows by their values; return the number of each row, and the first row of each number."""
-    kinds = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        codes = pc.dictionary_encode(column, null_encoding="encode").indices.to_numpy(zero_copy_only=False)
-        kinds = np.unique(kinds * (codes.size + 1) + codes, return_inverse=True)[1]
-    return kinds, np.unique(kinds, return_index=True)[1]
-
-
-def _given(scalar: pa.Scalar) -> Any:
-    """Return the value of a row as a Python object."""
-    try:
-        return scalar.as_py()
-    except UnicodeDecodeError:
-        raise ArgumentError(f"the text is not UTF-8: {shown_bytes(scalar)}") from None
-
-
-def _rule(fleet: Fleet, default: Strategy, name: str | None, virtual_nodes: int | None, params: str | None) -> Strategy:
-    """Return the strategy that a row names, with its own parameters where it has some."""
-    is_default = name is None or name == default.get_name()
-    if is_default and params is None:
-        made = default
-    else:
-        outer, given = with_params(name or default.get_name(), _params(params))
-        made = rule(outer, **given)
-    _check_columns(fleet, made)
-    if virtual_nodes is None:
-        return made
-    if not 0 <= virtual_nodes <= MAX_VIRTUAL_NODES:
-        raise ArgumentError(f"virtual_nodes must be from 0 to {MAX_VIRTUAL_NODES}, got {virtual_nodes}")
-    return made.with_virtual_nodes(virtual_nodes)
-
-
-def _params(text: str | None) -> dict[str, Any]:
-    """Parse the parameters of a strategy from JSON."""
-    try:
-        params = json_text.loads(text or "{}")
-    except DocumentError as error:
-        raise ArgumentError(f"strategy_params must be a JSON object, got {text!r}: {error}") from None
-    if not isinstance(params, dict):
-        raise ArgumentTypeError(f"strategy_params must be a JSON object, got {text!r}")
-    return params
-
-
-def _check_columns(fleet: Fleet, s: Strategy) -> None:
-    """Refuse a strategy that needs columns which the table does not have."""
-    s.fleet_errors(units_alone(fleet, np.zeros(0, np.int64)))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _column(batch: pa.RecordBatch, name: str, is_right: Callable[[pa.DataType], Any], words: str) -> pa.Array | None:
-    """Return an optional column; None if it is missing or of type null."""
-    if name not in batch.schema.names:
-        return None
-    column = batch.column(name)
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_null(column.type):
-        return None
-    if not is_right(column.type):
-        raise ArgumentTypeError(f"column {name} must hold {words}, got {column.type}")
-    return column
-
-
 def _find_long_ids(fleet: Fleet, bad: Bad) -> None:
     """Find rows with a client id that is too long."""
     lists = fleet.client_lists
@@ -315,6 +216,8 @@ def _find_long_ids(fleet: Fleet, bad: Bad) -> None:
 def _find_duplicates(fleet: Fleet, bad: Bad) -> None:
     """Find rows with a repeated queue; in Java's order its entries stand side by side."""
     lists = fleet.queue_lists
+    if lists.given_ids is None and not _has_broker_twice(lists):
+        return  # nearly all tables of brokers: there is no need to count out their queues
     ids, route = lists.queue_ids, lists.queue_route
     again = 1 + np.flatnonzero(ids[1:] == ids[:-1])
     for name in (lists.route_topic, lists.route_broker):
@@ -326,4 +229,18 @@ def _find_duplicates(fleet: Fleet, bad: Bad) -> None:
         place = first[int(fleet.unit_queue_list[unit])]
         topic, broker = int(lists.route_topic[route[place]]), int(lists.route_broker[route[place]])
         queue = MessageQueue(fleet.topics[topic], fleet.brokers[broker], int(ids[place]))
-        bad.setdefault(unit, Reason(ErrCode.DUPLICATE_QUEUE, f"{queue} is there twice; give every queue once"))
+        bad.setdefault(unit, Reason(ErrCode.DUPLICATE_QUEUE, queue_twice(queue)))
+
+
+def queue_twice(queue: MessageQueue) -> str:
+    """Return what is wrong with a unit that has a queue twice."""
+    return f"{queue} is there twice; give every queue once"
+
+
+def _has_broker_twice(lists: QueueLists) -> bool:
+    """Return True if two routes of a list in Java's order are of one broker."""
+    topic, broker, n = lists.route_topic, lists.route_broker, int(lists.list_routes[-1])
+    again = (broker[1:n] == broker[: n - 1]) & (topic[1:n] == topic[: n - 1])
+    begins = lists.list_routes[(lists.list_routes > 0) & (lists.list_routes < n)]
+    again[begins - 1] = False
+    return bool(again.any())

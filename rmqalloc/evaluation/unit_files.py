@@ -31,9 +31,7 @@ INPUT_COLUMNS = (
 ROWS_PER_BATCH = 32_768
 """Rows of a batch at most."""
 
-NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""Value of a directory's name that stands for null."""
-
+_NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # what stands for null in the name of a directory
 _NEEDED = ("consumer_group", "topic", "client_ids")
 _AT_ONCE = 16  # requests to a store, or footers, at once
 
@@ -67,7 +65,7 @@ class UnitFiles(NamedTuple):
     schema: pa.Schema  # the columns that are read, in the order of `INPUT_COLUMNS`
 
 
-class Entry(NamedTuple):
+class TreeEntry(NamedTuple):
     """A file or a directory among those of its directory."""
 
     name: str
@@ -79,10 +77,10 @@ class Entry(NamedTuple):
 class Tree(Protocol):
     """A store of files."""
 
-    def look(self, path: str) -> Entry | None:
+    def look(self, path: str) -> TreeEntry | None:
         """Return what is at a path; None if nothing is."""
 
-    def entries(self, directory: str) -> Sequence[Entry]:
+    def entries(self, directory: str) -> Sequence[TreeEntry]:
         """Return what is in a directory."""
 
     def schema(self, file: UnitFile) -> pa.Schema:
@@ -95,14 +93,14 @@ class ArrowTree:
     def __init__(self, system: pafs.FileSystem | None = None) -> None:
         self.system = system or pafs.LocalFileSystem()
 
-    def look(self, path: str) -> Entry | None:
+    def look(self, path: str) -> TreeEntry | None:
         """Return what is at a path; None if nothing is."""
         found = self.system.get_file_info(path)
-        return None if found.type == pafs.FileType.NotFound else _entry(found)
+        return None if found.type == pafs.FileType.NotFound else _tree_entry(found)
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[TreeEntry]:
         """Return what is in a directory."""
-        return [_entry(one) for one in self.system.get_file_info(pafs.FileSelector(directory))]
+        return [_tree_entry(one) for one in self.system.get_file_info(pafs.FileSelector(directory))]
 
     def open(self, path: str) -> pq.ParquetFile:
         """Open a Parquet file; what is far away is asked for in few large pieces."""
@@ -116,9 +114,9 @@ class ArrowTree:
             return opened_file.schema_arrow
 
 
-def _entry(found: pafs.FileInfo) -> Entry:
+def _tree_entry(found: pafs.FileInfo) -> TreeEntry:
     is_directory = found.type == pafs.FileType.Directory
-    return Entry(found.base_name, is_directory, found.size or 0, found.mtime_ns or 0)
+    return TreeEntry(found.base_name, is_directory, found.size or 0, found.mtime_ns or 0)
 
 
 def unit_files(source: str | os.PathLike[str]) -> UnitFiles:
@@ -174,7 +172,7 @@ def columns_of_files(files: Sequence[UnitFile], tree: Tree) -> tuple[pa.Schema, 
     return _common(files, columns), columns
 
 
-def _no_file(found: Entry, shown: str, unread: Sequence[str]) -> str:
+def _no_file(found: TreeEntry, shown: str, unread: Sequence[str]) -> str:
     """Return why nothing is read at a path."""
     if not found.is_directory and found.n_bytes:
         return "is hidden by its name, so it is not read; rename it"
@@ -189,7 +187,7 @@ def _walked(tree: Tree, root: str, shown: str) -> tuple[dict[str, UnitFile], lis
         refuse_table(shown, (f"{folder}/{one.name}" for one in tree.entries(f"{root}/{folder}")))
     files: dict[str, UnitFile] = {}
     unread: list[str] = []
-    level: list[tuple[str, Partition, Sequence[Entry]]] = [("", (), top)]
+    level: list[tuple[str, Partition, Sequence[TreeEntry]]] = [("", (), top)]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         while level:
             below: list[tuple[str, Partition]] = []
@@ -241,7 +239,7 @@ def _with_value(partition: Partition, name: str, path: str) -> Partition:
         raise ArgumentError(f"{path} lacks a {'value' if column else 'name'}: a directory of a column is name=value")
     if _decoded(column).lower() in {one.lower() for one, _ in partition}:
         raise ArgumentError(f"{path} lies in another directory of {column}=: keep one")
-    return (*partition, (_decoded(column), None if value == NO_VALUE else _decoded(value)))
+    return (*partition, (_decoded(column), None if value == _NO_VALUE else _decoded(value)))
 
 
 def _decoded(text: str) -> str:

@@ -45,7 +45,7 @@ def columns_from_arrow(data: Any, on_error: str) -> dict[str, Any]:
     """Return the columns of a `Fleet` by name; see `Fleet.from_arrow`."""
     check_on_error(on_error)
     table = _table(data)
-    _keep_memory(table.get_total_buffer_size())
+    _keep_memory(2 * table.get_total_buffer_size())  # checks and owners take as much again
     bad = _BadUnits()
     groups, topics = _names(table, "consumer_group", bad), _names(table, "topic", bad)
     unit_topic, topic_rows = distinct_rows(topics.values, topics.offsets)

@@ -20,8 +20,16 @@ Places = NDArray[np.int64]
 _NO_TEXT = np.zeros(1, np.uint8)
 _NOWHERE = np.zeros(0, np.int64)
 
-# Lists that do not lie end to end, or have no offsets.
-_OTHER_LISTS = (pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_fixed_size_list)
+# Forms of text and lists that some of Arrow's functions do not read, and types of others' making.
+_NULL = pa.null()
+_VIEWS = (pa.string_view(), pa.list_view(_NULL), pa.large_list_view(_NULL), pa.list_(_NULL, 1))
+_CODED = (pa.dictionary(pa.int8(), _NULL), pa.run_end_encoded(pa.int32(), _NULL), pa.bool8())
+_OTHER_IDS = frozenset(kind.id for kind in (*_VIEWS, *_CODED))
+
+_QUEUE = "array<struct<broker_name:string,{}:int>>"
+SPARK_LISTS = {"queues": _QUEUE.format("queue_id"), "brokers": _QUEUE.format("read_queue_nums")}
+SPARK_LISTS |= dict.fromkeys(("client_ids", "broker_rooms", "client_rooms", "machine_rooms"), "array<string>")
+"""Types of the columns of lists, as a cast in Spark's SQL names them."""
 
 
 @dataclass
@@ -33,15 +41,9 @@ class Column:
     arrays: list[pa.Array]
 
     def __post_init__(self) -> None:
-        kind = self.type
-        if pa.types.is_dictionary(kind):
-            for array in self.arrays:  # Arrow reads them before the offsets are looked at here
-                check_sound(array, self.name)
-            self.type = pa.large_string() if pa.types.is_string_view(kind.value_type) else kind.value_type
-            self.arrays = [array.dictionary.cast(self.type).take(array.indices) for array in self.arrays]
-        elif any(is_other(kind) for is_other in _OTHER_LISTS):
-            self.type = pa.large_list(kind.value_type)
-            self.arrays = [_end_to_end(array) for array in self.arrays]
+        if not is_plain(self.type):
+            self.arrays = [plain(array, self.name) for array in self.arrays]
+            self.type = plain(pa.nulls(0, self.type), self.name).type
 
     @classmethod
     def of(cls, table: pa.Table, name: str) -> Column:
@@ -78,10 +80,9 @@ class Column:
         return shown_bytes(pa.chunked_array(self.arrays, self.arrays[0].type)[place])
 
     def _text_of(self, array: pa.Array) -> Strings:
-        if pa.types.is_string_view(array.type) or pa.types.is_null(array.type):
+        if pa.types.is_null(array.type):
             array = array.cast(pa.large_string())
-        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-            raise ArgumentTypeError(f"column {self.name} must hold strings, got {self.type}")
+        check_type(self.name, self.type, is_text(array.type), "strings")
         if not len(array):
             return Strings.of_bytes(_NO_TEXT, np.zeros(1, np.int64))
         _, places, text = array.buffers()
@@ -93,7 +94,9 @@ class Column:
 
     def lists(self) -> tuple[Offsets, Column]:
         """Return the column as lists: offsets from 0, and the values between them."""
-        if not (pa.types.is_list(self.type) or pa.types.is_large_list(self.type)):
+        if pa.types.is_null(self.type):
+            return np.zeros(sum(map(len, self.arrays)) + 1, np.int64), Column(self.name, self.type, [])
+        if not is_lists(self.type):
             raise ArgumentTypeError(f"column {self.name} must be a list, got {self.type}")
         parts, values, end = [], [], 0
         for array in filter(len, self.arrays):
@@ -108,6 +111,8 @@ class Column:
     def fields(self, *names: str) -> list[Column]:
         """Return fields of a column of structs; null where the struct is."""
         kind = self.type
+        if pa.types.is_null(kind):
+            return [Column(f"{self.name}.{name}", kind, self.arrays) for name in names]
         if not pa.types.is_struct(kind) or any(kind.get_field_index(name) < 0 for name in names):
             raise ArgumentTypeError(
                 f"column {self.name} must be a list of struct<{', '.join(names)}>, got a list of {kind}"
@@ -128,8 +133,8 @@ class Column:
         ), wrong
 
     def _integers_of(self, array: pa.Array, least: int, most: int) -> tuple[Index, Places]:
-        if not (pa.types.is_integer(array.type) or pa.types.is_null(array.type)):
-            raise ArgumentTypeError(f"column {self.name} must hold integers, got {self.type}")
+        is_right = pa.types.is_integer(array.type) or pa.types.is_null(array.type)
+        check_type(self.name, self.type, is_right, "integers")
         null = np.asarray(array.is_null()) if array.null_count else False
         if array.null_count:
             array = array.fill_null(0) if pa.types.is_integer(array.type) else pa.array(np.zeros(len(array), np.int32))
@@ -142,6 +147,105 @@ class Column:
     def at(self, place: int) -> Any:
         """Return one value of the column, as Python has it."""
         return pa.chunked_array(self.arrays, self.arrays[0].type)[place].as_py()
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Return True if a plain column holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def is_lists(kind: pa.DataType) -> bool:
+    """Return True if a plain column holds lists, of either width."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def list_lengths(lists: pa.Array) -> Places:
+    """Return the length of every list, 0 for a null."""
+    return np.asarray(pc.list_value_length(lists).fill_null(0), np.int64)
+
+
+def check_type(name: str, kind: pa.DataType, is_right: bool, words: str) -> None:
+    """Refuse a column that holds something else, with the cast that corrects it.
+
+    Examples
+    --------
+    >>> check_type("brokers.read_queue_nums", pa.float64(), False, "integers")
+    Traceback (most recent call last):
+        ...
+    rmqalloc.errors.ArgumentTypeError: column brokers.read_queue_nums must hold integers, got double: cast it, as in \
+cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)
+    """
+    if not is_right:
+        column = name.partition(".")[0]
+        number = "string" if words == "strings" else "bigint"
+        kind_of_spark = number if words.startswith("numbers") else SPARK_LISTS.get(column, number)
+        raise ArgumentTypeError(
+            f"column {name} must hold {words}, got {kind}: cast it, as in cast({column} as {kind_of_spark})"
+        )
+
+
+# --- All forms of text and lists that Arrow has, as one ---
+
+
+def is_plain(kind: pa.DataType) -> bool:
+    """Return True if all of Arrow's functions read a type: no views, no dictionaries, no runs, no lists of one length."""
+    if is_lists(kind):
+        return is_plain(kind.value_type)
+    if pa.types.is_struct(kind):
+        return all(is_plain(field.type) for field in kind)
+    return kind.id not in _OTHER_IDS
+
+
+def plain(array: pa.Array, name: str) -> pa.Array:
+    """Return an array in plain text, lists and structs, as `is_plain` says.
+
+    Examples
+    --------
+    >>> regions = pa.array(["eu", "us", "eu"]).dictionary_encode()
+    >>> plain(pa.array([["eu"], []], pa.list_view(pa.string_view())), "regions").type, plain(regions, "region").to_pylist()
+    (LargeListType(large_list<item: large_string>), ['eu', 'us', 'eu'])
+    """
+    if is_plain(array.type):
+        return array
+    check_sound(array, name)  # Arrow reads wherever offsets and indices lead
+    return _plain(array)
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    kind = array.type
+    if is_plain(kind):
+        return array
+    if isinstance(array, pa.ExtensionArray):
+        return _plain(array.storage)
+    if pa.types.is_string_view(kind):
+        return array.cast(pa.large_string())
+    if pa.types.is_dictionary(kind):
+        return _plain(array.dictionary).take(array.indices)
+    if pa.types.is_run_end_encoded(kind):
+        runs = np.searchsorted(np.asarray(array.run_ends), array.offset + np.arange(len(array)), side="right")
+        return _plain(array.values).take(pa.array(runs))
+    if pa.types.is_struct(kind):
+        parts = [_plain(part) for part in array.flatten()]
+        return pa.StructArray.from_arrays(parts, [field.name for field in kind], mask=array.is_null())
+    lists = array if is_lists(kind) else _end_to_end(array)
+    offsets = pa.array(np.array(lists.offsets))
+    return type(lists).from_arrays(offsets, _plain(lists.values), mask=lists.is_null())
+
+
+def taken(array: pa.Array, places: Places) -> pa.Array:
+    """Return the values at some places in the type that they have: Arrow's ``take`` lacks the newer forms.
+
+    Examples
+    --------
+    >>> taken(pa.array(["eu", "us"], pa.string_view()), np.array([1, 1])).to_pylist()
+    ['us', 'us']
+    """
+    try:
+        return array.take(pa.array(places))
+    except pa.ArrowNotImplementedError:
+        if pa.types.is_string_view(array.type):
+            return array.cast(pa.large_string()).take(pa.array(places)).cast(array.type)
+        return pa.concat_arrays([array.slice(0, 0), *(array.slice(place, 1) for place in places.tolist())])
 
 
 _BYTES_OF = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
@@ -171,8 +275,17 @@ def _validate(array: pa.Array, name: str) -> None:
     array.validate()
     if kind in _BYTES_OF:
         array.view(_BYTES_OF[kind]).validate(full=True)
-    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    elif is_lists(kind):
         check_offsets(np.asarray(array.offsets).astype(np.int64), len(array.values), name)
+        _validate(array.values, name)
+    elif pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+        nothing = pa.nulls(len(array.values))  # a full look at the values would refuse text that is not UTF-8
+        type(array).from_arrays(array.offsets, array.sizes, nothing).validate(full=True)
+        _validate(array.values, name)
+    elif pa.types.is_run_end_encoded(kind):
+        type(array).from_arrays(array.run_ends, pa.nulls(len(array.values))).validate(full=True)
+        _validate(array.values, name)
+    elif pa.types.is_fixed_size_list(kind):
         _validate(array.values, name)
     elif pa.types.is_struct(kind):
         for at in range(kind.num_fields):
@@ -246,12 +359,11 @@ def utf8(array: pa.Array) -> pa.Array:
     >>> utf8(broken).to_pylist()
     ['caf\\\\xe9', 'café']
     """
-    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+    if is_lists(array.type):
         inner = array.flatten()
         if (whole := utf8(inner)) is inner:
             return array
-        lengths = np.asarray(pc.list_value_length(array).fill_null(0))
-        offsets = pa.array(offsets_of(lengths), pa.int32() if pa.types.is_list(array.type) else pa.int64())
+        offsets = pa.array(offsets_of(list_lengths(array)), pa.int32() if pa.types.is_list(array.type) else pa.int64())
         return type(array).from_arrays(offsets, whole, mask=array.is_null())
     places = not_utf8(array)
     if not places.size:
@@ -267,6 +379,5 @@ def utf8(array: pa.Array) -> pa.Array:
 def _end_to_end(array: pa.Array) -> pa.LargeListArray:
     """Return lists that lie anywhere, or have one length, as lists that lie end to end. Arrow's own cast reads views
     wrongly."""
-    array.validate(full=True)
-    lengths = np.asarray(pc.list_value_length(array).fill_null(0))
+    lengths = list_lengths(array)
     return pa.LargeListArray.from_arrays(pa.array(offsets_of(lengths)), array.flatten(), mask=array.is_null())

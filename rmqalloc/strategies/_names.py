@@ -13,7 +13,7 @@ from typing import Any
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.strategies.base import Strategy
-from rmqalloc.text import did_you_mean
+from rmqalloc.text import did_you_mean, quoted, shortened
 
 Registry = Mapping[str, type[Strategy]]
 
@@ -95,6 +95,8 @@ def unknown(name: Any, known: Registry) -> ArgumentError:
     base = outer.partition("/")[0]
     if base != outer and base and (versions := [base] * (base in known) + _versions(base, known)):
         are = "known is" if len(versions) == 1 else "known are"
-        return ArgumentError(f"unknown version of strategy {base}: {outer}; {are} {', '.join(versions)}")
+        return ArgumentError(
+            f"unknown version of strategy {shortened(base, 100)}: {shortened(outer, 100)}; {are} {', '.join(versions)}"
+        )
     meant = did_you_mean(name, known) if isinstance(name, str) else ""
-    return ArgumentError(f"unknown strategy {name!r}; known are {', '.join(known)}{meant}")
+    return ArgumentError(f"unknown strategy {quoted(name)}; known are {', '.join(known)}{meant}")

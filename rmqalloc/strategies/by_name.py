@@ -40,6 +40,11 @@ def rule(name: str, /, **params: Any) -> Strategy:
     if class_of(outer).names_inner and class_of(outer).default_inner is None and "inner" not in params:
         raise ArgumentTypeError(f"strategy {name} needs an inner strategy: write {name}-AVG, for example")
     made = strategy(name, **params)
+    for one in made.parameters:
+        if one.is_needed and one.is_plain and params.get(one.name) is None:
+            raise ArgumentTypeError(
+                f"strategy {name} needs {one.name}: give them, as in {name}({one.name}={one.metavar}+{one.metavar})"
+            )
     if name == "CONFIG" and not lists:
         raise ArgumentTypeError(
             "the lists of CONFIG are not known: give message_queues, a list of queues for every client id"

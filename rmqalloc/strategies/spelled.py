@@ -15,7 +15,7 @@ from rmqalloc.errors import ArgumentError
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies._names import chain, unknown
 from rmqalloc.strategies.parameters import Parameter
-from rmqalloc.text import did_you_mean, shortened
+from rmqalloc.text import did_you_mean, quoted, shortened
 
 MAX_LENGTH = 1 << 16
 """Most characters of a text with strategies: room for the names of thousands of machine rooms."""
@@ -49,16 +49,18 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
         raise unknown(wrong[0], STRATEGIES)
     if not rest.endswith(")"):
         raise ArgumentError(
-            f"{text!r} does not end with the parenthesis that it opens: write NAME(PARAMETER=VALUE,...)"
+            f"{quoted(text)} does not end with the parenthesis that it opens: write NAME(PARAMETER=VALUE,...)"
         )
     taken = {one.name: one for made in names for one in STRATEGIES[made].parameters if one.kind != "strategy"}
     params: dict[str, Any] = {}
     for key, value in _pairs(text, rest[:-1]):
         if key not in taken:
             takes = ", ".join(one for one, parameter in taken.items() if parameter.is_spelled) or "no parameters"
-            raise ArgumentError(f"{text!r}: {name} takes {takes}, got {key}{did_you_mean(key, taken)}")
+            raise ArgumentError(
+                f"{quoted(text)}: {name} takes {takes}, got {shortened(key, 100)}{did_you_mean(key, taken)}"
+            )
         if key in params:
-            raise ArgumentError(f"{text!r}: {key} is there twice")
+            raise ArgumentError(f"{quoted(text)}: {key} is there twice")
         params[key] = _value(text, taken[key], value)
     return name, params
 
@@ -74,7 +76,7 @@ def with_params(text: str, params: Mapping[str, Any]) -> tuple[str, dict[str, An
     refuse_name(params)
     name, own = spelled(text)
     if twice := own.keys() & params.keys():
-        raise ArgumentError(f"{text!r}: {min(twice)} is given beside it, too; give it once")
+        raise ArgumentError(f"{quoted(text)}: {min(twice)} is given beside it, too; give it once")
     return name, {**own, **params}
 
 
@@ -141,7 +143,7 @@ def _pairs(text: str, inside: str) -> Iterator[tuple[str, str]]:
         end = value and _END.match(inside, value.end())
         if not key or not value or not end:
             raise ArgumentError(
-                f'{text!r}: {inside[at:]!r} is not PARAMETER=VALUE; a text with one of ,()" stands in double quotes'
+                f'{quoted(text)}: {quoted(inside[at:])} is not PARAMETER=VALUE; a text with one of ,()" stands in double quotes'
             )
         yield key[1], value[0].rstrip()
         at, goes_on = end.end(), end[1] == ","
@@ -160,9 +162,9 @@ def _value(text: str, parameter: Parameter, given: str) -> Any:
         plain = _unquoted(given)
         return plain if kind == "text" else plain.split("+")
     if not parameter.is_spelled:
-        raise ArgumentError(f"{text!r}: no text can give {name}; give it from Python, or as params in a file")
+        raise ArgumentError(f"{quoted(text)}: no text can give {name}; give it from Python, or as params in a file")
     wanted = {"count": "a whole number", "decimal": "a number such as 0.25", "switch": "true or false"}[kind]
-    raise ArgumentError(f"{text!r}: {name} must be {wanted}, got {given!r}")
+    raise ArgumentError(f"{quoted(text)}: {name} must be {wanted}, got {quoted(given)}")
 
 
 def _unquoted(given: str) -> str:

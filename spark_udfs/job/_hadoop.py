@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rmqalloc.evaluation.unit_files import Entry, UnitFile
+from rmqalloc.evaluation.unit_files import TreeEntry, UnitFile
 
 try:
     from py4j.protocol import Py4JJavaError
@@ -113,12 +113,12 @@ class HadoopTree:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
 
-    def look(self, path: str) -> Entry | None:
+    def look(self, path: str) -> TreeEntry | None:
         """Return what is at a path; None if nothing is."""
         where, system = _at(self._spark, path)
         return _entry(system.getFileStatus(where)) if system.exists(where) else None
 
-    def entries(self, directory: str) -> list[Entry]:
+    def entries(self, directory: str) -> list[TreeEntry]:
         """Return what is in a directory."""
         where, system = _at(self._spark, directory)
         return [_entry(status) for status in system.listStatus(where)]
@@ -142,9 +142,9 @@ class HadoopTree:
             stream.close()
 
 
-def _entry(status: Any) -> Entry:
+def _entry(status: Any) -> TreeEntry:
     changed = int(status.getModificationTime()) * 1_000_000
-    return Entry(str(status.getPath().getName()), bool(status.isDirectory()), int(status.getLen()), changed)
+    return TreeEntry(str(status.getPath().getName()), bool(status.isDirectory()), int(status.getLen()), changed)
 
 
 def _put(builder: Any, text: str) -> None:

@@ -4,10 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import to_arrow_schema
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evaluation.parquet_plan import read_columns
 from rmqalloc.evaluation.unit_files import Piece, UnitFiles, cut
 from spark_udfs.job import _versions as versions
 from spark_udfs.job._on_worker import tasks_at_once
@@ -15,6 +13,7 @@ from spark_udfs.job._plan_kernels import ReadPieces
 from spark_udfs.job._progress import say
 from spark_udfs.job._sources import UnitSource, content, files_of, identity, parsed
 from spark_udfs.map_in_arrow import ddl, refuse_schema
+from spark_udfs.transforms import checked_units
 
 _TASKS_PER_PROCESSOR = 8
 """Fewest tasks that read files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
@@ -61,6 +60,7 @@ def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Un
     pin = versions.pin(spark, source.table, source.path, source.format, source.options)
     if pin is not None:
         return _VersionUnits(pin)
+    frame = frame if source.is_parquet else parsed(frame)
     return _FrameUnits(frame, lambda: identity(source, spark))
 
 
@@ -72,12 +72,13 @@ class _FileUnits(NamedTuple):
 
     @property
     def identity(self) -> Any:
-        return ["files", [list(file) for file in self.found.files]]
+        return ["files", [list(file[:3]) for file in self.found.files]]
 
     def files(self) -> list[str]:
         return [file.path for file in self.found.files]
 
     def through(self, kernel: Any) -> DataFrame:
+        refuse_schema(self.found.schema, kernel.spec)
         n_bytes = sum(file.n_bytes for file in self.found.files)
         most = 1 + n_bytes // _TASK_BYTES
         at_least = min(most, _TASKS_PER_PROCESSOR * tasks_at_once(self.spark)) if most > 1 else 1
@@ -102,7 +103,7 @@ class _VersionUnits(NamedTuple):
         return self.pin.read().inputFiles()
 
     def through(self, kernel: Any) -> DataFrame:
-        return _through(self.pin.read(), kernel)
+        return _through(parsed(self.pin.read()), kernel)
 
     def is_changed(self) -> bool:
         return bool(self.pin.now() != self.pin.identity)  # dropped, and created again under its name
@@ -137,7 +138,5 @@ class _FrameUnits:
 
 
 def _through(units: DataFrame, kernel: Any) -> DataFrame:
-    rows = parsed(units)
-    read = rows.select(read_columns(rows.columns))
-    refuse_schema(to_arrow_schema(read.schema), kernel.spec)
-    return read.mapInArrow(kernel, ddl(kernel.schema))
+    units, read = checked_units(units, kernel.spec)
+    return units.select(read).mapInArrow(kernel, ddl(kernel.schema))

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type
-from pyspark.sql.types import ArrayType, DataType, IntegerType, NullType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DataType, StringType, StructField, StructType
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.evaluation.unit_files import (
@@ -60,7 +60,7 @@ class UnitSource(NamedTuple):
         reader = spark.read.options(**self._options())
         if self.table:
             return reader.table(self.table)
-        if not self._is_parquet():
+        if not self.is_parquet:
             return reader.format(self.format).load(self.path or None)
         if not self._is_directory() or hadoop.bridge(spark) is None:
             return _as_spark_lists(spark, self.path)
@@ -68,12 +68,13 @@ class UnitSource(NamedTuple):
         files = listed_files(tree, self._root(), self.path)
         return _frame(spark, self._root(), files, *columns_of_files(files, tree))
 
-    def _is_parquet(self) -> bool:
+    @property
+    def is_parquet(self) -> bool:
         """Return whether this is Parquet that is read by our rules, and not as options of Spark's reader say."""
         return bool(self.path and self.format == "parquet" and not self.table and not self.options)
 
     def _is_directory(self) -> bool:
-        return self._is_parquet() and not re.search(r"[*?{\[]", self.path)
+        return self.is_parquet and not re.search(r"[*?{\[]", self.path)
 
     def _root(self) -> str:
         return self.path.rstrip("/") or "/"
@@ -128,50 +129,54 @@ def _frame(
     spark: SparkSession, root: str, files: list[UnitFile], schema: pa.Schema, columns: list[OwnColumns]
 ) -> DataFrame:
     """Read files with Spark, those together that spell and type their columns alike."""
-    alike: dict[tuple[tuple[str, pa.Field], ...], list[UnitFile]] = {}
+    alike: dict[Any, list[tuple[UnitFile, OwnColumns]]] = {}
     for file, own in zip(files, columns, strict=True):
-        alike.setdefault(tuple(own.items()), []).append(file)
+        key = (*own.items(), *(name for name, _ in file.partition))
+        alike.setdefault(key, []).append((file, own))
     parts = []
-    for key, some in alike.items():
-        directories = [name for name, _ in some[0].partition]
-        given = [field for _, field in key if field.name not in directories and not pa.types.is_null(field.type)]
-        kinds = [StructField(field.name, _spark_type(field.type)) for field in given]
+    for some in alike.values():
+        first, own = some[0]
+        directories = [name for name, _ in first.partition]
+        given = [one for one in own.values() if one.name not in directories and not pa.types.is_null(one.type)]
+        kinds = [StructField(one.name, _spark_type(one.type, _AS_READ)) for one in given]
         reader = spark.read.schema(StructType([*kinds, *(StructField(name, StringType()) for name in directories)]))
         reader = reader.option("basePath", root) if directories else reader
-        rows = reader.parquet(*(literally(file.path) for file in some))
-        own = dict(key)
-        parts.append(
-            rows.select(
-                *(_cast(F.col(quoted(own[f.name].name)), own[f.name].type, f.type).alias(f.name) for f in schema)
-            )
-        )
+        rows = reader.parquet(*(literally(file.path) for file, _ in some))
+        as_all = [
+            _cast(F.col(quoted(own[one.name].name)), own[one.name].type, one.type).alias(one.name) for one in schema
+        ]
+        parts.append(rows.select(*as_all))
     return reduce(DataFrame.union, parts)
 
 
-_SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20, 0)}
+_SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.int64()}
+_AS_READ = _SIGNED | {pa.uint64(): pa.decimal128(20, 0), pa.null(): pa.int32()}  # as Spark reads what is in a file
 
 
-def _spark_type(kind: pa.DataType) -> DataType:
-    """Return the type that Spark reads a plain one as."""
+def _spark_type(kind: pa.DataType, numbers: Mapping[pa.DataType, pa.DataType] = _SIGNED) -> DataType:
+    """Return a plain type as Spark's."""
     if pa.types.is_list(kind):
-        return ArrayType(_spark_type(kind.value_type))
+        return ArrayType(_spark_type(kind.value_type, numbers))
     if pa.types.is_struct(kind):
-        return StructType([StructField(field.name, _spark_type(field.type)) for field in kind])
-    # Spark has no columns of nulls in Parquet, and reads the integers that they are written as.
-    return IntegerType() if pa.types.is_null(kind) else from_arrow_type(_SIGNED.get(kind, kind))
+        return StructType([StructField(field.name, _spark_type(field.type, numbers)) for field in kind])
+    return from_arrow_type(numbers.get(kind, kind))
 
 
 def _cast(column: Column, own: pa.DataType, wanted: pa.DataType) -> Column:
-    """Give a column the type of all files, which differs from its own only where that is null."""
+    """Give a column the type of all files, which differs from its own only where that is null or lacks a sign."""
     if pa.types.is_null(own):
-        return F.lit(None).cast(NullType() if pa.types.is_null(wanted) else _spark_type(wanted))
+        return F.lit(None).cast(_spark_type(wanted))
+    if pa.types.is_uint64(own):  # too many queues are too many, whatever their number
+        return F.least(column, F.lit(2**63 - 1)).cast("bigint")
+    if not re.search("null|uint64", str(own)):
+        return column
     if pa.types.is_list(own) and pa.types.is_null(own.value_type):  # whose elements Spark fails to look at
         return F.when(
             column.isNotNull(), F.array_repeat(_cast(column, own.value_type, wanted.value_type), F.size(column))
         )
-    if pa.types.is_list(own) and "null" in str(own):
+    if pa.types.is_list(own):
         return F.transform(column, lambda one: _cast(one, own.value_type, wanted.value_type))
-    if pa.types.is_struct(own) and "null" in str(own):
+    if pa.types.is_struct(own):
         fields = [_cast(column.getField(f.name), f.type, wanted.field(f.name).type).alias(f.name) for f in own]
         return F.when(column.isNotNull(), F.struct(*fields))
     return column
@@ -180,12 +185,15 @@ def _cast(column: Column, own: pa.DataType, wanted: pa.DataType) -> Column:
 def _as_spark_lists(spark: SparkSession, path: str) -> DataFrame:
     """Read files that Spark alone lists; columns of directories stay text, and a file that has more columns is refused."""
     setting = "spark.sql.sources.partitionColumnTypeInference.enabled"
-    before = str(spark.conf.get(setting, "true"))
+    before = spark.conf.get(setting, None)
     spark.conf.set(setting, "false")
     try:
         some, whole = (spark.read.option("mergeSchema", merge).parquet(path).schema for merge in ("false", "true"))
     finally:
-        spark.conf.set(setting, before)
+        if before is None:
+            spark.conf.unset(setting)
+        else:
+            spark.conf.set(setting, before)
     named = {one.lower(): one for one in whole.names}
     read = read_columns([*named])
     for name in read:

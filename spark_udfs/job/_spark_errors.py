@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pyspark.errors import PySparkException
 
 from rmqalloc.errors import Error
+from spark_udfs.worker_errors import explained
 
 try:
     from py4j.protocol import Py4JError
@@ -17,9 +18,6 @@ try:
     from grpc import RpcError
 except ModuleNotFoundError:  # no client of Spark Connect
     RpcError = PySparkException
-
-# How Java reports a lost worker depends on what it was doing with it.
-_SIGNS_OF_A_LOST_WORKER = ("Python worker exited unexpectedly", "java.net.SocketException", "java.io.EOFException")
 
 _NAMED = r"(?:[\w$]+\.)+(?P<name>[\w$]*(?:Error|Exception))"
 _JAVA = rf"^(?:Caused by: )?(?:{_NAMED.replace('?P<name>', '?:')}: )*{_NAMED}(?P<rest>: |$)"
@@ -47,8 +45,8 @@ def spark_errors() -> Iterator[None]:
 
 def _cause(error: Exception) -> str:
     """Return the lines that name the cause, from a report that may be pages of stack traces."""
-    if any(sign in str(error) for sign in _SIGNS_OF_A_LOST_WORKER):
-        return "a Python worker was killed or crashed; if that repeats, look for a lack of memory on its machine"
+    if known := explained(str(error)):
+        return known
     lines = [line.strip(" :") for line in str(error).splitlines()]
     # Spark's own errors are named [LIKE_THIS]; Python's are at the end of a trace; Java's after the last "Caused by" or, if
     # there is none, at the top, below the bridge's own line.

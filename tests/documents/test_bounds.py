@@ -141,7 +141,7 @@ def test_rows_of_tables_take_as_many_queues():
     assert f"must be from 0 to {MAX_OF_ROW}, got {MAX_OF_ROW + 1}" in errors[1]
     brokers = pa.array([row(MAX_OF_ROW, 1)["brokers"]])
     listed = arrow_owners.allocate_arrays("AVG", brokers, pa.array([["c"]]))
-    assert f"at most {MAX_OF_ROW} can be assigned" in listed.field("error")[0].as_py()
+    assert f"at most {MAX_OF_ROW} can be planned" in listed.field("error")[0].as_py()
 
 
 def test_a_group_of_a_snapshot_is_planned_and_explained_up_to_the_same_number():

@@ -120,5 +120,5 @@ def test_two_damaged_lists_keep_their_own_reasons():
     whole = cluster([("CONFIG", {"message_queues": {"c1": 5}}), ("MACHINE_ROOM", {}), ("AVG", {})])
     made = plan_batch(units_of(whole), PlanSpec("AVG")).column("err_msg").to_pylist()
     assert "must be a list of queues, got 5" in made[0]
-    assert "machine_rooms is null" in made[1]
+    assert "strategy MACHINE_ROOM needs machine_rooms" in made[1]
     assert made[2] is None

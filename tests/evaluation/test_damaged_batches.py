@@ -69,10 +69,23 @@ def test_rows_that_are_too_large_are_left_out_of_text_of_every_kind():
     assert {row["err_code"] for piece in found for row in piece.to_pylist()} != {0}
 
 
-def test_a_column_that_arrow_cannot_repeat_is_not_carried():
-    views = GOOD.append_column("note", pa.array(["a", "b", "c", "d"], pa.string_view()))
-    with pytest.raises(TypeError, match="cannot repeat"):
-        plan_batch(views, SPEC, carry=["note"])
+RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([2, 4], pa.int32()), pa.array(["a", "b"], pa.string_view()))
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        pa.array(["a", "b", None, "d"], pa.string_view()),
+        pa.array([[["a"]], [], None, [["d"]]], pa.list_(pa.list_view(pa.string_view()))),
+        pa.array([{"x": "a"}, None, {"x": None}, {"x": "d"}], pa.struct([("x", pa.string_view())])),
+        RUNS,
+    ],
+    ids=["texts", "lists", "structs", "runs"],
+)
+def test_columns_are_carried_that_arrow_itself_cannot_repeat(note):
+    planned = plan_batch(GOOD.append_column("note", note), SPEC, carry=["note"])
+    assert planned["note"].type == note.type
+    assert planned["note"].to_pylist() == [value for value in note.to_pylist() for _ in SPEC.names]
 
 
 @pytest.mark.parametrize("most", [2**63, 2**70, -1, -(2**80)])

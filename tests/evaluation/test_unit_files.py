@@ -205,7 +205,10 @@ def test_files_have_the_same_types(put):
         "fleet/a: write one type",
         kind=ArgumentTypeError,
     )
-    put(b=units("b", topic=1))
+    put(a=units(topic=pa.array([], pa.int64())), b=units(topic=pa.array([], pa.int64())))
+    with pytest.raises(ArgumentTypeError, match="column topic must hold strings, got int64"):
+        plan_files(root, root.parent / "out", SPEC)  # without a row, too
+    put(a=units("a"), b=units("b", topic=1))
     refused(root, "column topic is of int64 in", "fleet/b, and of string in", kind=ArgumentTypeError)
 
 

@@ -11,7 +11,8 @@ from rmqalloc.documents.fields import MAX_OF_ROW, MAX_TEXT_BYTES, FieldError, Te
 from rmqalloc.evaluation import limits
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evaluation.limits import MAX_CLIENTS_PER_BATCH, MAX_OWNERS, Sizes
-from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES, ErrCode, kinds_of
+from rmqalloc.evaluation.row_strategies import kinds_of
+from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES, ErrCode
 from rmqalloc.evidence.fit import Fit
 from rmqalloc.evidence.method import Method
 from rmqalloc.model import MessageQueue
@@ -22,7 +23,6 @@ from rmqalloc.snapshot.files._from_rows import from_rows
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.views.reported import ReportedOwners
-from spark_udfs import _arrow_owners as arrow_owners
 
 
 def sized(queues=(0,), clients=(0,), all_queues=(0,)):
@@ -195,6 +195,6 @@ def test_a_client_that_says_nothing_is_not_missed():
 
 def test_lists_with_null_elements_are_told_apart():
     rooms = [["hz", None], ["sh", None], None, [None], ["null"], ["hz"], ["hz", None], [None, "hz"]]
-    numbers, firsts = kinds_of([arrow_owners._list_keys(pa.array(rooms, pa.list_(pa.string())))])
+    numbers, firsts = kinds_of([pa.array(rooms, pa.list_(pa.string()))])
     assert numbers[0] == numbers[6]
     assert np.unique(np.delete(numbers, 6)).size == firsts.size == 7

@@ -45,10 +45,37 @@ def differing(frame, one, other):
 def test_owners_are_those_of_the_kernel(rf, numbers, strategy):
     from pyspark.sql import functions as F
 
-    kernel = rf.allocate_by_count("n", "a", strategy, engine="kernel")
-    assert differing(numbers, rf.allocate_by_count("n", "a", strategy, engine="sql"), kernel) == []
-    assert differing(numbers, F.expr(f"rmq_allocate_by_count('{strategy}', n, a)"), kernel) == []
-    assert differing(numbers, rf.allocate_by_count("n", "a", F.lit(strategy)), kernel) == []
+    kernel = rf.try_allocate_by_count("n", "a", strategy, engine="kernel")
+    assert differing(numbers, rf.try_allocate_by_count("n", "a", strategy, engine="sql"), kernel) == []
+    assert differing(numbers, F.expr(f"rmq_try_allocate_by_count(n, a, '{strategy}')"), kernel) == []
+    assert differing(numbers, rf.try_allocate_by_count("n", "a", F.lit(strategy)), kernel) == []
+    good = numbers.where("n BETWEEN 1 AND 4096 AND a BETWEEN 1 AND 4096")
+    assert differing(good, rf.allocate_by_count("n", "a", strategy), kernel) == []
+    assert differing(good, F.expr(f"rmq_allocate_by_count(n, a, '{strategy}')"), kernel) == []
+
+
+@pytest.mark.parametrize("number", [None, 0, -1, 2**24 + 1, 2**63 - 1])
+def test_both_engines_fail_where_owners_would_be_null(spark, rf, number):
+    from pyspark.sql import functions as F
+
+    n = F.lit(number).cast("bigint")
+    for engine in ("sql", "kernel"):
+        for numbers in ((n, 3), (3, n)):
+            with pytest.raises(Exception, match=r"must be from [01] to 16777216, got|mqAll empty|cidAll empty"):
+                spark.range(1).select(rf.allocate_by_count(*numbers, engine=engine)).collect()
+            assert spark.range(1).select(rf.try_allocate_by_count(*numbers, engine=engine)).first()[0] is None
+
+
+@pytest.mark.parametrize("engine", ["sql", "kernel"])
+def test_both_engines_refuse_what_is_no_integer(spark, rf, engine):
+    from pyspark.sql import functions as F
+
+    for number in (F.lit(4.7), F.lit(4.0), F.lit("4"), F.lit(4).cast("decimal(3,0)")):
+        for ask in (rf.allocate_by_count, rf.try_allocate_by_count, rf.metrics_by_count):
+            with pytest.raises(Exception, match=r"must be integers, got|must hold numbers or lists, got"):
+                spark.range(1).select(ask(number, F.lit(3), engine=engine)).collect()
+        with pytest.raises(Exception, match=r"must be integers, got|must hold numbers or lists, got"):
+            spark.range(1).select(rf.moved_by_count(F.lit(3), F.lit(3), number, engine=engine)).collect()
 
 
 def test_metrics_are_those_of_the_kernel(rf, numbers):
@@ -57,7 +84,7 @@ def test_metrics_are_those_of_the_kernel(rf, numbers):
     kernel = rf.metrics_by_count("n", "a", engine="kernel")
     assert differing(numbers, rf.metrics_by_count("n", "a"), kernel) == []
     assert differing(numbers, F.expr("rmq_metrics_by_count(n, a)"), kernel) == []
-    circle = rf.assignment_metrics(rf.allocate_by_count("n", "a", "AVG_BY_CIRCLE"), "a")
+    circle = rf.assignment_metrics(rf.try_allocate_by_count("n", "a", "AVG_BY_CIRCLE"), "a")
     assert differing(numbers, rf.metrics_by_count("n", "a"), circle) == []
 
 
@@ -67,7 +94,7 @@ def test_moved_is_that_of_the_kernel(rf, numbers, strategy):
 
     kernel = rf.moved_by_count("n", "a", "b", strategy, engine="kernel")
     assert differing(numbers, rf.moved_by_count("n", "a", "b", strategy, engine="sql"), kernel) == []
-    assert differing(numbers, F.expr(f"rmq_moved_by_count('{strategy}', n, a, b)"), kernel) == []
+    assert differing(numbers, F.expr(f"rmq_moved_by_count(n, a, b, '{strategy}')"), kernel) == []
     assert numbers.where(rf.moved_by_count("n", "a", "b", strategy) > 0).count() > 100
 
 
@@ -75,7 +102,7 @@ def test_a_formula_without_rounds(numbers, rf):
     from pyspark.sql import functions as F
 
     each = closed_form.owners_expression(F.col("n"), F.col("a"), Formula(Averagely.formula.owner))
-    assert differing(numbers, each, rf.allocate_by_count("n", "a")) == []
+    assert differing(numbers, each, rf.try_allocate_by_count("n", "a")) == []
 
 
 def test_columns_of_any_integers_and_literals(spark, rf):
@@ -85,8 +112,8 @@ def test_columns_of_any_integers_and_literals(spark, rf):
         rf.allocate_by_count(7, "i", "AVG_BY_CIRCLE"),
         rf.metrics_by_count("t", 2).getField("max_load"),
         rf.moved_by_count("t", "s", 2),
-        rf.allocate_by_count(0, 3),
-        rf.allocate_by_count(3, 0),
+        rf.try_allocate_by_count(0, 3),
+        rf.try_allocate_by_count(3, 0),
         rf.metrics_by_count(2**24, 2**24).getField("skew"),
         rf.metrics_by_count(2**24 + 1, 1),
     ]
@@ -95,7 +122,7 @@ def test_columns_of_any_integers_and_literals(spark, rf):
 
 
 def test_the_types_are_those_of_the_kernel(rf, numbers):
-    for function, columns in (("allocate", "na"), ("metrics", "na"), ("moved", "nab")):
+    for function, columns in (("allocate", "na"), ("try_allocate", "na"), ("metrics", "na"), ("moved", "nab")):
         ask = getattr(rf, f"{function}_by_count")
         frame = numbers.select(*[ask(*columns, engine=engine).alias(engine) for engine in ("sql", "kernel")])
         types = [field.dataType.simpleString() for field in frame.schema]
@@ -131,7 +158,7 @@ def test_the_engine_is_chosen_or_refused(rf):
 def test_sql_functions_can_be_created_again(spark):
     for statement in closed_form.sql_functions("again_") * 2:
         spark.sql(statement)
-    assert spark.sql("SELECT again_allocate_by_count('AVG', 2, 2) AS a").toArrow()["a"].to_pylist() == [[0, 1]]
-    assert spark.sql("SELECT again_allocate_by_count(NULL, 2, 2) AS a").toArrow()["a"].to_pylist() == [None]
+    assert spark.sql("SELECT again_allocate_by_count(2, 2, 'AVG') AS a").toArrow()["a"].to_pylist() == [[0, 1]]
+    assert spark.sql("SELECT again_allocate_by_count(2, 2, NULL) AS a").toArrow()["a"].to_pylist() == [[0, 1]]
     with pytest.raises(Exception, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'POP'"):
-        spark.sql("SELECT again_allocate_by_count('POP', 2, 2) AS a").toArrow()
+        spark.sql("SELECT again_allocate_by_count(2, 2, 'POP') AS a").toArrow()

@@ -202,7 +202,10 @@ def test_topics_of_a_bucket_do_not_touch_each_other():
         ),
         (route(1, **{"b" * 65_537: 1}), "broker_name must be at most 65536 bytes long, got 65537"),
         ({"kind": "route", "time": 1, "brokers": [None]}, "every broker of a route needs a broker_name, got nothing"),
-        (route(1, a=1) | {"brokers": route(1, a=1)["brokers"] * 2}, "broker 'a' stands twice in the route"),
+        (
+            route(1, a=1) | {"brokers": route(1, a=1)["brokers"] * 2},
+            "MessageQueue [topic=T, brokerName=a, queueId=0] is there twice; give every queue once",
+        ),
         ({"raw": "{"}, "the event is no JSON object"),
     ],
 )

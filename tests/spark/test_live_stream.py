@@ -183,9 +183,8 @@ def test_hostile_events_are_rows_and_the_others_come_to_the_same_killed_or_not(s
     taken, refused = [[row for row in rows if bool(row["err_code"]) == is_bad] for is_bad in (False, True)]
     assert followed(taken) == answer(good, STRATEGY)
     assert len(refused) == 2 * N_FILES * len(wrong)
-    assert {(row["err_code"], row["version"], row["event_time"], row["owners"]) for row in refused} == {
-        (1, None, None, None)
-    }
+    assert {(row["version"], row["event_time"], row["owners"]) for row in refused} == {(None, None, None)}
+    assert {1} < {row["err_code"] for row in refused} <= {1, 3, 4}
     assert all(row["err_msg"] and row["event"] for row in refused)
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from programs import python
 
 from rmqalloc import Fleet, sort_client_ids, strategy
+from rmqalloc.evaluation import row_owners
 from rmqalloc.evaluation.movement import movement
 from spark_udfs import (
     _arrow_figures as arrow_figures,
@@ -67,7 +68,9 @@ def exploded(row):
 def asked(row, name, params):
     """Owners of one row as the engine gives them for its group, None where it refuses the group."""
     topic, queues, client_ids = exploded(row)
-    if topic is None or not queues or not client_ids or None in client_ids:
+    if topic is None or not queues or not client_ids or None in client_ids or len(set(queues)) < len(queues):
+        return None
+    if name == "MACHINE_ROOM" and "machine_rooms" not in params:
         return None
     try:
         return strategy(name, **params).assign(queues, client_ids, sort=True).owners.tolist()
@@ -115,8 +118,9 @@ TAKES = {"CONSISTENT_HASH": "virtual_nodes", "MACHINE_ROOM": "machine_rooms"}
 
 
 def asked_by_row(row, given):
-    name, parameter = given["strategy"], TAKES.get(given["strategy"])
-    if name in ("POP", "best", None) or (name == "CONSISTENT_HASH" and (given["virtual_nodes"] or 0) > 2**16):
+    name = "AVG" if given["strategy"] is None else given["strategy"]
+    parameter = TAKES.get(name)
+    if name in ("POP", "best") or not 0 <= (given["virtual_nodes"] or 0) <= 2**16:
         return None
     params = {parameter: given[parameter]} if parameter and given[parameter] is not None else {}
     return asked(row, name, params)
@@ -180,12 +184,12 @@ def test_errors_of_numbers(n_queues, n_clients, said):
     [
         ("CONSISTENT_HASH", "strategy CONSISTENT_HASH reads the topic of a queue: give topic"),
         ("MACHINE_ROOM", "strategy MACHINE_ROOM reads names: give queues and clients, not their numbers"),
-        ("CONFIG", "no single owner"),
+        ("CONFIG", "the lists of CONFIG are not known"),
         ("best", "unknown strategy 'best'; known are AVG"),
     ],
 )
 def test_a_strategy_that_cannot_be_used_is_an_error_of_its_rows(name, said):
-    params = {"message_queues": []} if name == "CONFIG" else {}
+    params = {"CONFIG": {"message_queues": []}, "MACHINE_ROOM": {"machine_rooms": ["hz"]}}.get(name, {})
     error = arrow_owners.allocate_arrays(name, pa.array([3]), pa.array([2]), **params).field("error")[0].as_py()
     assert said in error
 
@@ -193,12 +197,12 @@ def test_a_strategy_that_cannot_be_used_is_an_error_of_its_rows(name, said):
 def test_a_row_cannot_ask_for_all_the_memory_there_is():
     queues, clients = pa.array([[("b", 2**24), ("b", 1)]] * 2, BROKERS), pa.array([["c"]] * 2, IDS)
     assert (
-        "at most 16777216 can be assigned"
+        "at most 16777216 can be planned"
         in arrow_owners.allocate_arrays("AVG", queues, clients).field("error")[1].as_py()
     )
     explicit = pa.array([[("b", 1)]], QUEUES), pa.array([["c"]], IDS), pa.array(["T"])
     error = arrow_owners.owners_or_error(pa.array(["CONSISTENT_HASH"]), *explicit, pa.array([2**30])).field("error")[0]
-    assert error.as_py() == "a row may ask for 65536 virtual nodes at most, got 1073741824"
+    assert error.as_py() == "virtual_nodes must be from 0 to 65536, got 1073741824"
 
 
 def test_very_many_queues_are_worked_on_in_pieces(monkeypatch):
@@ -213,9 +217,11 @@ def test_very_many_queues_are_worked_on_in_pieces(monkeypatch):
         return lists, arrow_owners.allocate_arrays("AVG", *numbers).field("owners").to_pylist()
 
     whole, sizes = answers(), []
-    of_lists = arrow_owners._of_lists
-    monkeypatch.setattr(arrow_owners, "MAX_OF_ROW", 40)
-    monkeypatch.setattr(arrow_owners, "_of_lists", lambda piece, s: sizes.append(piece.num_rows) or of_lists(piece, s))
+    read_batch = row_owners.read_batch
+    monkeypatch.setattr(row_owners, "MAX_QUEUES_PER_BATCH", 40)
+    monkeypatch.setattr(
+        row_owners, "read_batch", lambda piece, *of: sizes.append(piece.num_rows) or read_batch(piece, *of)
+    )
     in_pieces = answers()
     assert in_pieces[1] == whole[1]
     assert in_pieces[0] == [owners if len(owners) <= 40 else None for owners in whole[0]]
@@ -239,7 +245,7 @@ def test_arrays_may_be_sliced_and_of_the_wide_types():
 def test_a_null_without_a_type_is_a_null():
     answer = arrow_owners.owners(pa.array(["AVG"]), pa.nulls(1), pa.array([["c"]], IDS), virtual_nodes=pa.nulls(1))
     assert answer.to_pylist() == [None]
-    assert arrow_owners.owners(pa.nulls(1), pa.array([3]), pa.array([2])).to_pylist() == [None]
+    assert arrow_owners.owners(pa.nulls(1), pa.array([3]), pa.array([2])).to_pylist() == [[0, 0, 1]]
     assert arrow_figures.assignment_metrics(pa.nulls(1), pa.nulls(1)).to_pylist() == [None]
     assert arrow_figures.moved(pa.nulls(1), pa.nulls(1), pa.nulls(1), pa.nulls(1)).to_pylist() == [None]
 
@@ -263,7 +269,10 @@ def test_a_null_without_a_type_is_a_null():
             lambda: arrow_figures.assignment_metrics(pa.array([1]), pa.array([1])),
             "owners must be lists of integers, got int64",
         ),
-        (lambda: arrow_figures.assignment_metrics(pa.array([[1]]), pa.array([1.0])), "n_clients must be numbers"),
+        (
+            lambda: arrow_figures.assignment_metrics(pa.array([[1]]), pa.array([1.0])),
+            "column n_clients must hold numbers or lists",
+        ),
         (
             lambda: arrow_figures.moved(*[pa.array([[0]]), pa.array(["c"])] * 2),
             "clients must be lists of strings or numbers",

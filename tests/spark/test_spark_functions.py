@@ -62,7 +62,7 @@ def test_a_column_says_what_its_body_says(spark, rf, fleet, name):
         assert {row["owners"] is None for row in expected} == {True, False}
         assert of_column(frame, rf.allocate_or_error(queues, "client_ids", name, **given)) == expected
         owners = [row["owners"] for row in expected]
-        assert of_column(frame, rf.allocate(queues, "client_ids", name, **given)) == owners
+        assert of_column(frame, rf.try_allocate(queues, "client_ids", name, **given)) == owners
 
 
 def test_strategies_and_parameters_may_be_columns(spark, rf, fleet):
@@ -71,7 +71,7 @@ def test_strategies_and_parameters_may_be_columns(spark, rf, fleet):
     names = [("AVG", "CONSISTENT_HASH", "MACHINE_ROOM", "none")[i % 4] for i in range(fleet.num_rows)]
     table = fleet.append_column("strategy", pa.array(names)).append_column("v", pa.array(range(fleet.num_rows)))
     given = {"topic": "topic", "virtual_nodes": F.col("v"), "machine_rooms": F.array(F.lit("hz"))}
-    got = of_column(spark.createDataFrame(table), rf.allocate("queues", "client_ids", F.col("strategy"), **given))
+    got = of_column(spark.createDataFrame(table), rf.try_allocate("queues", "client_ids", F.col("strategy"), **given))
     read = {name: table[name].combine_chunks() for name in table.column_names}
     rooms = pa.array([["hz"]] * table.num_rows)
     assert (
@@ -115,7 +115,7 @@ def test_rooms_and_functions_travel_along(spark, rf):
     ],
 )
 def test_what_no_row_can_be_allocated_with_is_refused_at_once(rf, options, error, said):
-    for function in (rf.allocate, rf.allocate_or_error):
+    for function in (rf.allocate, rf.try_allocate, rf.allocate_or_error, rf.owners, rf.try_owners):
         with pytest.raises(error, match=said):
             function("queues", "client_ids", **options)
 
@@ -135,7 +135,9 @@ def test_figures_of_owners(spark, rf, fleet):
     frame = spark.createDataFrame(fleet).withColumn(
         "rest", F.expr("filter(client_ids, id -> id <> get(client_ids, 0))")
     )
-    frame = frame.withColumns({"before": rf.allocate("queues", "client_ids"), "after": rf.allocate("queues", "rest")})
+    frame = frame.withColumns(
+        {"before": rf.try_allocate("queues", "client_ids"), "after": rf.try_allocate("queues", "rest")}
+    )
     sides = ("before", "client_ids", "after", "rest")
     answers = {
         "metrics": rf.assignment_metrics("before", F.size("client_ids")),
@@ -191,12 +193,16 @@ def spark_expr(expression):
 @pytest.mark.parametrize(
     ("expression", "name", "params"),
     [
-        ("rmq_allocate('AVG', queues, client_ids)", "AVG", {}),
-        ("rmq_allocate(clients => client_ids, queues => brokers, strategy => 'AVG_BY_CIRCLE')", "AVG_BY_CIRCLE", {}),
-        ("rmq_allocate('CONSISTENT_HASH', queues, client_ids, topic, 7)", "CONSISTENT_HASH", {"virtual_nodes": 7}),
-        ("rmq_allocate('CONSISTENT_HASH', brokers, client_ids, topic => topic)", "CONSISTENT_HASH", {}),
+        ("rmq_try_allocate(queues, client_ids)", "AVG", {}),
         (
-            "rmq_allocate_or_error('MACHINE_ROOM', queues, client_ids, machine_rooms => array('hz')).owners",
+            "rmq_try_allocate(clients => client_ids, queues => brokers, strategy => 'AVG_BY_CIRCLE')",
+            "AVG_BY_CIRCLE",
+            {},
+        ),
+        ("rmq_try_allocate(queues, client_ids, 'CONSISTENT_HASH', topic, 7)", "CONSISTENT_HASH", {"virtual_nodes": 7}),
+        ("rmq_try_allocate(brokers, client_ids, 'CONSISTENT_HASH', topic => topic)", "CONSISTENT_HASH", {}),
+        (
+            "rmq_allocate_or_error(queues, client_ids, 'MACHINE_ROOM', machine_rooms => array('hz')).owners",
             "MACHINE_ROOM",
             {"machine_rooms": {"hz"}},
         ),
@@ -214,26 +220,70 @@ def test_sql_says_what_columns_say(sql, fleet, expression, name, params):
 @pytest.mark.parametrize(
     ("expression", "answer"),
     [
+        ("rmq_allocate(4, 3, 'AVG')", [0, 0, 1, 2]),
+        ("rmq_allocate(4, 3)", [0, 0, 1, 2]),
         ("rmq_allocate('AVG', 4, 3)", [0, 0, 1, 2]),
-        ("rmq_allocate('AVG', NULL, array('x'))", None),
-        ("rmq_allocate_or_error('best', 4, 3).error LIKE 'unknown strategy%'", True),
+        ("rmq_allocate_or_error('AVG', 4, 3).owners", [0, 0, 1, 2]),
+        ("rmq_try_allocate(NULL, array('x'), 'AVG')", None),
+        ("rmq_owners(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array('x')).client_id", ["x", "x"]),
+        ("rmq_try_owners(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array()) IS NULL", True),
+        ("rmq_allocate_or_error(4, 3, 'best').error LIKE 'unknown strategy%'", True),
         ("rmq_assignment_metrics(array(0, 0, 1, -1), 3).skew", 1.5),
         ("rmq_moved(array(0, 0, 1, 1), array('a', 'b'), array(0, 0, 0, 0), array('b'))", 2),
         ("rmq_least_moves(array(0, 0, 1, 1), 2, array(0, 1, 2, 0), 3)", 1),
-        ("rmq_allocate_by_count('AVG', 4, 3)", [0, 0, 1, 2]),
+        ("rmq_allocate_by_count(4, 3, 'AVG_BY_CIRCLE')", [0, 1, 2, 0]),
+        ("rmq_allocate_by_count(n_clients => 3, n_queues => 4)", [0, 0, 1, 2]),
+        ("rmq_try_allocate_by_count(NULL, 3)", None),
         ("rmq_metrics_by_count(n_clients => 3, n_queues => 4).skew", 1.5),
-        ("rmq_moved_by_count('AVG', 16, 3, 4)", 9),
+        ("rmq_moved_by_count(16, 3, 4)", 9),
     ],
 )
 def test_every_sql_function_answers(spark, expression, answer):
     assert of_column(spark.range(1), spark_expr(expression)) == [answer]
 
 
+@pytest.mark.usefixtures("sql")
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("rmq_allocate(0, 3)", "row 1 of 1 in its batch .queues 0, clients 3.: mqAll is null or mqAll empty"),
+        ("rmq_owners(4, 3)", "owners returns names, so queues must be a list of them, got int32; use allocate"),
+        (
+            "rmq_try_allocate('AVG', 4, 3)",
+            "queues must be a list or a number, got string; the arguments are .queues, clients",
+        ),
+        ("rmq_allocate_by_count('AVG', 4, 3)", "alone, got '3'; use allocate; the arguments are .n_queues, n_clients "),
+        ("rmq_moved_by_count('AVG', 16, 3, 4)", "the arguments are .n_queues, n_clients_before, n_clients_after .,"),
+        ("rmq_metrics_by_count(4, 'AVG')", "must be integers, got AVG; the arguments are .n_queues, n_clients."),
+        ("rmq_try_allocate_by_count(4.7, 3)", "must be integers, got 4.7; the arguments are"),
+        (
+            "rmq_allocate_by_count(NULL, 3)",
+            "must be from 1 to 16777216, got null and 3; try_allocate_by_count returns NULL",
+        ),
+    ],
+)
+def test_what_sql_refuses(spark, expression, said):
+    with pytest.raises(Exception, match=said):
+        of_column(spark.range(1), spark_expr(expression))
+
+
+def test_a_bad_row_fails_and_owners_have_names(spark, rf, fleet):
+    frame = spark.createDataFrame(fleet)
+    for function in (rf.allocate, rf.owners):
+        with pytest.raises(Exception, match=r"in its batch .*returns NULL for a bad row, allocate_or_error its reason"):
+            of_column(frame, function("queues", "client_ids"))
+    named = of_column(frame, rf.try_owners("brokers", "client_ids"))
+    answers = of_column(frame, rf.allocate_or_error("brokers", "client_ids"))
+    assert [row is None for row in named] == [answer["owners"] is None for answer in answers]
+    good = frame.where("topic IS NOT NULL").limit(100)
+    assert of_column(good, rf.owners("brokers", "client_ids"))[0][0].keys() == {"broker_name", "queue_id", "client_id"}
+
+
 def test_another_prefix(spark):
     from spark_udfs import register_all
 
     register_all(spark, prefix="")
-    assert of_column(spark.range(1), spark_expr("allocate_by_count('AVG', 2, 2)")) == [[0, 1]]
+    assert of_column(spark.range(1), spark_expr("allocate_by_count(2, 2, 'AVG')")) == [[0, 1]]
     for prefix in ("a b", "1a", "rmq.", "é_", "x;"):
         with pytest.raises(ValueError, match="prefix must be letters, digits and underscores"):
             register_all(spark, prefix=prefix)

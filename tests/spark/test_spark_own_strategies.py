@@ -223,15 +223,15 @@ def test_sql_and_strategies_in_a_column(spark, fleet, answers):
     texts = [text for text in SPELLED if not rooms_of(text)]
     chosen = [texts[i % len(texts)] for i in range(fleet[0].num_rows)]
     table = fleet[0].append_column("chosen", pa.array(chosen))
-    call = "rmq_allocate_or_error({}, {}, client_ids, topic)"
+    call = "rmq_allocate_or_error({}, client_ids, {}, topic)"
     got = spark.sql(
-        f"SELECT {call.format('chosen', 'brokers')} AS c, {call.format(repr(SPELLED[1]), 'queues')} AS t FROM {{own}}",
+        f"SELECT {call.format('brokers', 'chosen')} AS c, {call.format('queues', repr(SPELLED[1]))} AS t FROM {{own}}",
         own=spark.createDataFrame(table),
     ).toArrow()
     assert_said(got["t"].to_pylist(), answers[SPELLED[1]])
     assert_said(got["c"].to_pylist(), [answers[text][row] for row, text in enumerate(chosen)])
     with pytest.raises(Exception, match="STABLE takes slack, got slak; did you mean slack"):
-        spark.sql("SELECT rmq_allocate('STABLE(slak=1)', 4, 3)").collect()
+        spark.sql("SELECT rmq_allocate(4, 3, 'STABLE(slak=1)')").collect()
 
 
 def test_counts_do_not_suffice_for_them():

@@ -30,41 +30,60 @@ def test_a_wrong_strategy_fails_the_query_and_wrong_data_does_not(sql, batches, 
     batches(n_rows)
     wrong = ROWS.format("AVGG")
     for query in (
-        f"SELECT rmq_allocate(strategy, n, 3) FROM {wrong}",
-        f"SELECT rmq_allocate('AVGG', n, 3) FROM {wrong}",
+        f"SELECT rmq_try_allocate(n, 3, strategy) FROM {wrong}",
+        f"SELECT rmq_try_allocate(n, 3, 'AVGG') FROM {wrong}",
+        f"SELECT rmq_allocate(n, 3, 'AVGG') FROM {wrong}",
     ):
         with pytest.raises(Exception, match=r"unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\?"):
             sql(query)
     right = ROWS.format("AVG_BY_CIRCLE")
-    assert sql(f"SELECT rmq_allocate(strategy, n, 3) FROM {right}") == [[0, 0, 1, 2], [0, 1, 2, 0], None, None]
-    told = sql(f"SELECT rmq_allocate_or_error(strategy, n, 3).error FROM {wrong}")
+    assert sql(f"SELECT rmq_try_allocate(n, 3, strategy) FROM {right}") == [
+        [0, 0, 1, 2],
+        [0, 1, 2, 0],
+        None,
+        [0, 0, 1, 2],
+    ]
+    told = sql(f"SELECT rmq_allocate_or_error(n, 3, strategy).error FROM {wrong}")
     assert [None if error is None else error[:16] for error in told] == [
         None,
         "unknown strategy",
         "mqAll is null or",
-        "unknown strategy",
+        None,
     ]
+    with pytest.raises(Exception, match="mqAll is null or mqAll empty; try_allocate returns NULL for a bad row"):
+        sql(f"SELECT rmq_allocate(n, 3, strategy) FROM {right}")
 
 
-@pytest.mark.parametrize("function", ["allocate_by_count({}, n, 3)", "moved_by_count({}, n, 3, 4)"])
+@pytest.mark.parametrize("function", ["try_allocate_by_count(n, 3, {})", "moved_by_count(n, 3, 4, {})"])
 def test_a_wrong_strategy_by_count_fails_the_query(sql, function):
     for strategy in ("'AVGG'", "strategy"):
         query = f"SELECT rmq_{function.format(strategy)} IS NULL FROM {{}}"
         with pytest.raises(Exception, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'AVGG'; use allocate"):
             sql(query.format(ROWS.format("AVGG")))
     query = f"SELECT rmq_{function.format('strategy')} IS NULL FROM {ROWS.format('AVG_BY_CIRCLE')}"
-    assert sql(query) == [False, False, True, True]
+    assert sql(query) == [False, False, True, False]
 
 
 # --- DESCRIBE FUNCTION ---
 
 PYTHON = {
-    "allocate": "rmq_allocate(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]]) - ",
-    "allocate_or_error": "rmq_allocate_or_error(strategy, queues, clients [, topic ",
+    "allocate": "rmq_allocate(queues, clients [, strategy [, topic [, virtual_nodes [, machine_rooms]]]]) - ",
+    "try_allocate": "rmq_try_allocate(queues, clients [, strategy [, topic ",
+    "allocate_or_error": "rmq_allocate_or_error(queues, clients [, strategy [, topic ",
+    "owners": "rmq_owners(queues, clients [, strategy [, topic ",
+    "try_owners": "rmq_try_owners(queues, clients [, strategy [, topic ",
     "plan": "rmq_plan(unit, scenarios [, strategy [, output]]) - ",
     "assignment_metrics": "rmq_assignment_metrics(owners, n_clients) - ",
     "moved": "rmq_moved(owners_before, clients_before, owners_after, clients_after) - ",
     "least_moves": "rmq_least_moves(owners_before, clients_before, owners_after, clients_after) - ",
+}
+
+
+COUNTED = {
+    "allocate_by_count": "rmq_allocate_by_count(n_queues, n_clients [, strategy]) - ",
+    "try_allocate_by_count": "rmq_try_allocate_by_count(n_queues, n_clients [, strategy]) - ",
+    "metrics_by_count": "rmq_metrics_by_count(n_queues, n_clients) - ",
+    "moved_by_count": "rmq_moved_by_count(n_queues, n_clients_before, n_clients_after [, strategy]) - ",
 }
 
 
@@ -92,8 +111,8 @@ def test_python_functions_are_described_and_their_examples_hold(sql):
 
 def test_a_table_function_says_the_same_in_every_session(spark, sql):
     rows = {row.name: row for row in spark.sql("SELECT * FROM rmq_functions()").collect()}
-    assert list(rows) == [f"rmq_{name}" for name in PYTHON]
-    for name, usage in PYTHON.items():
+    assert list(rows) == [f"rmq_{name}" for name in PYTHON | COUNTED]
+    for name, usage in (PYTHON | COUNTED).items():
         row = rows[f"rmq_{name}"]
         assert row.usage.startswith(usage)
         query, answer = row.example.removeprefix("> ").split(";\n")
@@ -102,7 +121,7 @@ def test_a_table_function_says_the_same_in_every_session(spark, sql):
 
 
 def test_sql_functions_are_described(sql):
-    for name in ("allocate_by_count", "metrics_by_count", "moved_by_count"):
+    for name in COUNTED:
         assert "AVG or AVG_BY_CIRCLE" in "".join(sql(f"DESCRIBE FUNCTION EXTENDED rmq_{name}")).replace(" and ", " or ")
 
 
@@ -112,7 +131,7 @@ def test_functions_registered_again_are_described_and_work(classic, sql):
 
     register_all(classic)
     assert "N/A" not in "".join(sql("DESCRIBE FUNCTION rmq_allocate"))
-    assert sql("SELECT rmq_allocate('AVG', 4, 3)") == [[0, 0, 1, 2]]
+    assert sql("SELECT rmq_allocate(4, 3, 'AVG')") == [[0, 0, 1, 2]]
 
 
 class Unlike:
@@ -142,7 +161,7 @@ def test_where_spark_takes_no_description_the_functions_work(classic, sql, monke
     register_all(classic, prefix)
     for name in PYTHON:
         assert "N/A" in "".join(sql(f"DESCRIBE FUNCTION {prefix}{name}"))
-    assert sql(f"SELECT {prefix}allocate('AVG', 4, 3)") == [[0, 0, 1, 2]]
+    assert sql(f"SELECT {prefix}allocate(4, 3, 'AVG')") == [[0, 0, 1, 2]]
 
 
 def test_a_session_without_a_registry_is_left_as_it_is():

@@ -199,8 +199,8 @@ brokers = "array(struct('b' AS broker_name, int(n) AS read_queue_nums))"
 units = spark.sql(f"SELECT {brokers} AS brokers, array('y', 'x') AS ids, n FROM VALUES (3), (0), (NULL) AS t(n)").coalesce(1)
 both = units.select(rf.allocate_or_error("brokers", "ids").alias("a"), rf.metrics_by_count("n", 2, engine="kernel").alias("m"))
 print([(row.a.owners, row.a.error, row.m and row.m.skew) for row in both.orderBy("a.owners").collect()])
-counted = "rmq_allocate_by_count('AVG', 4, 3), rmq_moved_by_count('AVG', 16, 3, 4)"
-print(spark.sql(f"SELECT rmq_allocate('AVG', 4, 3), {counted}").first())
+counted = "rmq_allocate_by_count(4, 3, 'AVG'), rmq_moved_by_count(16, 3, 4, 'AVG')"
+print(spark.sql(f"SELECT rmq_allocate(4, 3, 'AVG'), {counted}").first())
 """
 
 

@@ -206,6 +206,7 @@ PROOFS = {
         ("mutants", ("proofs/mutants/",), 100),
         ("bruteforce", ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/"), 12),
         ("followed", ("proofs/followed_plans/", "rmqalloc/plans/", "rmqalloc/documents/"), 20),
+        ("rows", ("proofs/row_faces/", "rmqalloc/evaluation/", "spark_udfs/"), 170),
         ("faces", ("proofs/public_faces/", "rmqalloc/fleet/", "rmqalloc/strategies/owner_vectors.py"), 180),
         (
             "hostile",

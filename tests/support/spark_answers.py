@@ -58,7 +58,7 @@ def columns(spark, source):
 
     fleet, answers = spark.read.parquet(str(source)).dropna(subset=["consumer_group", "topic"]), {}
     for name, params in ASSIGN.items():
-        owners = rf.allocate("brokers", "client_ids", name, topic="topic", **params)
+        owners = rf.try_allocate("brokers", "client_ids", name, topic="topic", **params)
         answers[name] = rows_of(fleet.select("consumer_group", "topic", owners.alias("owners")))
     return answers
 

@@ -1,0 +1,117 @@
+"""What becomes of an allocation: owners or an error, owners or null, and owners by name. Imports no pyspark.
+
+Functions that are strict raise for the first bad row of a batch, with its reason and what identifies it; those that try make
+its result null. `spark_udfs._sql_owners` gives them arguments in SQL's form.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.evaluation.expand import names_of_owners
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.arrow_columns import list_lengths, utf8
+from rmqalloc.fleet.columns import offsets_of
+from rmqalloc.text import shortened
+from spark_udfs._arrow_owners import allocate_arrays
+
+OWNERS_DDL = "array<int>"
+OWNERS_OR_ERROR_DDL = "struct<owners: array<int>, error: string>"
+NAMED_DDL = "array<struct<broker_name: string, queue_id: int, client_id: string>>"
+
+_NAMED = pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32()), ("client_id", pa.string())])
+_MOST_SHOWN = 120
+
+
+def allocate(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
+    """Return the owners of the queues of every row; arguments as `spark_udfs._arrow_owners.allocate_arrays`.
+
+    Raises
+    ------
+    ValueError
+        A row is bad.
+
+    Examples
+    --------
+    >>> allocate("AVG", pa.array([4]), pa.array([3])).to_pylist()
+    [[0, 0, 1, 2]]
+    >>> allocate("AVG", pa.array([4, 0]), pa.array([3, 3]))
+    Traceback (most recent call last):
+        ...
+    rmqalloc.errors.ArgumentError: row 2 of 2 in its batch (queues 0, clients 3): mqAll is null or mqAll empty; \
+try_allocate returns NULL for a bad row, allocate_or_error its reason
+    """
+    answer = allocate_arrays(strategy, queues, clients, **given)
+    refuse_bad(answer, {"queues": queues, "clients": clients, "topic": given.get("topic")}, "try_allocate")
+    return answer.field("owners")
+
+
+def try_allocate(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
+    """Return the owners of the queues of every row, null in a bad one."""
+    return allocate_arrays(strategy, queues, clients, **given).field("owners")
+
+
+def owners(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
+    """Return broker, queue id and owner of the queues of every row, in Java's order; else as `allocate`.
+
+    Examples
+    --------
+    >>> brokers = pa.array([[{"broker_name": "b", "read_queue_nums": 2}]])
+    >>> owners("AVG", brokers, pa.array([["c9", "c1"]]))[0][1].as_py()
+    {'broker_name': 'b', 'queue_id': 1, 'client_id': 'c9'}
+    """
+    refuse_counts(queues, clients)
+    answer = allocate_arrays(strategy, queues, clients, **given)
+    refuse_bad(answer, {"clients": clients, "topic": given.get("topic")}, "try_owners")
+    return by_name(queues, clients, answer.field("owners"))
+
+
+def try_owners(strategy: Any, queues: pa.Array, clients: pa.Array, **given: Any) -> pa.Array:
+    """Return the owners by name as `owners`, null in a bad row."""
+    refuse_counts(queues, clients)
+    return by_name(queues, clients, try_allocate(strategy, queues, clients, **given))
+
+
+def refuse_counts(queues: Any, clients: Any) -> None:
+    """Refuse numbers in place of names, on the driver and in workers."""
+    for name, value in (("queues", queues), ("clients", clients)):
+        if isinstance(value, int) or (isinstance(value, pa.Array) and pa.types.is_integer(value.type)):
+            got = value.type if isinstance(value, pa.Array) else value
+            raise ArgumentTypeError(f"owners returns names, so {name} must be a list of them, got {got}; use allocate")
+
+
+def refuse_bad(answer: pa.StructArray, columns: dict[str, pa.Array | None], other: str) -> None:
+    """Raise ArgumentError if a row is bad, with its place; ``other`` is the function that does not."""
+    errors = answer.field("error")
+    if errors.null_count == len(errors):
+        return
+    row = int(np.flatnonzero(np.asarray(errors.is_valid()))[0])
+    shown = [
+        f"{name} {shortened(repr(utf8(column.slice(row, 1))[0].as_py()), _MOST_SHOWN)}"
+        for name, column in columns.items()
+        if column is not None and (name != "queues" or pa.types.is_integer(column.type))
+    ]
+    raise ArgumentError(
+        f"row {row + 1:,} of {len(errors):,} in its batch ({', '.join(shown)}): {errors[row]}; "
+        f"{other} returns NULL for a bad row, allocate_or_error its reason"
+    )
+
+
+def by_name(queues: pa.Array, clients: pa.Array, positions: pa.Array) -> pa.Array:
+    """Return brokers, queue ids and clients of owners that are positions; null where these are."""
+    if positions.null_count == len(positions):
+        return pa.nulls(len(positions), pa.list_(_NAMED))
+    is_single = queues.type.value_type.get_field_index("queue_id") >= 0
+    nothing = pa.repeat("", len(positions))
+    lists = {"queues" if is_single else "brokers": queues, "client_ids": clients}
+    units = pa.RecordBatch.from_pydict({"consumer_group": nothing, "topic": nothing} | lists)
+    good = units.filter(positions.is_valid()) if positions.null_count else units
+    fleet = Fleet.from_arrow(good).sorted()
+    named = names_of_owners(fleet, np.asarray(positions.flatten()), np.arange(fleet.n_units))
+    entries = pa.StructArray.from_arrays([named[field.name] for field in _NAMED], fields=list(_NAMED))
+    offsets = pa.array(offsets_of(list_lengths(positions)).astype(np.int32))
+    return pa.ListArray.from_arrays(offsets, entries, mask=positions.is_null())

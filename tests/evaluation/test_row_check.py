@@ -1,0 +1,277 @@
+"""One check of rows: every face that needs no Spark says the same of a damaged row, and reads every form that Arrow has."""
+
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hostile_rows import GOOD, HOSTILE_ROWS, OF_GOOD, TYPES, HostileRow
+from rmqalloc.evaluation.quarantine import plan_and_quarantine
+
+from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation.limits import Sizes
+from rmqalloc.evaluation.parquet_plan import plan_files
+from spark_udfs._arrow_owners import allocate_arrays, owners, owners_or_error
+from spark_udfs._arrow_plan import plan_array, plan_rows
+
+SPEC = PlanSpec("AVG", output="owners")
+ONE_LESS = '[{"name": "less", "changes": [{"remove_clients": {"count": 1}}]}]'
+
+
+def of_table(table):
+    [row] = table.to_pylist()
+    return row["err_code"], row["err_msg"], row["owners"]
+
+
+def of_files(batch, tmp_path):
+    pq.write_table(pa.Table.from_batches([batch]), tmp_path / "fleet.parquet")
+    plan_files(tmp_path / "fleet.parquet", tmp_path / "plan", SPEC, threads=1)
+    return of_table(pq.read_table(tmp_path / "plan"))
+
+
+def of_struct(plans):
+    """Of a plan column; what it lacks is None."""
+    [[row, *_]] = plans.to_pylist()
+    return row["err_code"], row["err_msg"], row.get("owners")
+
+
+def of_quarantine(batch):
+    [(planned, bad)] = plan_and_quarantine([batch], SPEC)
+    verdict = [(row["err_code"], row["err_msg"]) for row in bad.select(["err_code", "err_msg"]).to_pylist()] or [
+        (0, None)
+    ]
+    return (*verdict[0], of_table(planned)[2])
+
+
+def arguments(batch):
+    """Arguments of the functions."""
+    left_out = ("consumer_group", "unit_err_msg")
+    given = {name: batch.column(name) for name in batch.schema.names if name not in left_out}
+    queues = given.pop("brokers") if "brokers" in given else given.pop("queues")
+    strategy = given.pop("strategy") if "strategy" in given else pa.array(["AVG"])
+    return {"strategy": strategy, "queues": queues, "clients": given.pop("client_ids"), **given}
+
+
+def of_function(answer):
+    """Of ``allocate_or_error``, which has no code."""
+    [row] = answer.to_pylist()
+    return None, row["error"], row["owners"]
+
+
+def of_owners(batch):
+    """Of SQL's strict function: the owners alone, or an error of the query."""
+    try:
+        return None, None, owners(**arguments(batch)).to_pylist()[0]
+    except ValueError as error:
+        text, hint, _ = str(error).partition(" (use allocate_or_error")
+        assert hint
+        return None, text, None
+
+
+def as_struct(batch):
+    return pa.StructArray.from_arrays(batch.columns, batch.schema.names)
+
+
+FACES = {
+    "plan_batch": lambda batch, _: of_table(plan_batch(batch, SPEC)),
+    "plan_stream": lambda batch, _: of_table(pa.Table.from_batches(plan_stream([batch], SPEC))),
+    "plan_files": of_files,
+    "plan_and_quarantine": lambda batch, _: of_quarantine(batch),
+    "plan_array": lambda batch, _: of_struct(plan_array(as_struct(batch), SPEC)),
+    "plan_rows": lambda batch, _: of_struct(plan_rows(as_struct(batch), pa.array([ONE_LESS]))),
+    "allocate_arrays": lambda batch, _: of_function(allocate_arrays(**arguments(batch))),
+    "owners_or_error": lambda batch, _: of_function(owners_or_error(**arguments(batch))),
+    "owners": lambda batch, _: of_owners(batch),
+}
+FUNCTIONS = ("allocate_arrays", "owners_or_error", "owners")
+
+
+def test_the_list_has_every_code_but_the_one_of_strategies_that_refuse():
+    assert {row.code for row in HOSTILE_ROWS} == {0, 1, 2, 3, 4, 5}
+    assert len(HOSTILE_ROWS) > 30
+    assert len({row.kind for row in HOSTILE_ROWS}) == len(HOSTILE_ROWS)
+
+
+@pytest.mark.parametrize("row", HOSTILE_ROWS, ids=lambda row: row.kind)
+def test_every_face_says_the_same_of_a_row(row, tmp_path):
+    batch = row.batch()
+    code, text, found = FACES["plan_batch"](batch, tmp_path)
+    assert (code, found) == (row.code, row.owners)
+    assert (text or "").startswith(row.text or "") and (text is None) == (row.text is None)
+    assert len(text or "") < 1000
+    for name, face in FACES.items():
+        if name in FUNCTIONS and not row.is_for_functions:
+            continue
+        its_code, its_text, its_owners = face(batch, tmp_path)
+        assert its_code in (None, code), name
+        if name != "owners" or row.is_of_strategy:
+            assert its_text == text, name
+        assert its_owners == found or name == "plan_rows", name
+
+
+def test_rows_beside_each_other_have_the_verdicts_that_they_have_alone():
+    plain = [row for row in HOSTILE_ROWS if not row.types and "queues" not in row.row]
+    columns = {name: kind for name, kind in TYPES.items() if name != "queues"}
+    table = pa.concat_tables([pa.Table.from_batches([row.batch()]) for row in plain], promote_options="default").select(
+        list(columns)
+    )
+    batch = table.combine_chunks().to_batches()[0]
+    rows = plan_batch(batch, SPEC).to_pylist()
+    assert [(one["err_code"], one["owners"]) for one in rows] == [(row.code, row.owners) for row in plain]
+    answers = allocate_arrays(**arguments(batch)).to_pylist()
+    named = [row.is_for_functions for row in plain]
+    for asked, one, answer in zip(named, rows, answers, strict=True):
+        assert not asked or (answer["error"], answer["owners"]) == (one["err_msg"], one["owners"])
+
+
+def test_a_strategy_that_refuses_a_unit_does_so_in_functions_too():
+    batch = HostileRow("", {"strategy": "CONSISTENT_HASH(virtual_nodes=65536)"}, 0).batch()
+    ids = [f"c{i}" for i in range(257)]
+    batch = batch.set_column(3, "client_ids", pa.array([ids]))
+    code, text, _ = of_table(plan_batch(batch, SPEC))
+    assert (code, text) == (ErrCode.TOO_LARGE, "the ring would have 16842752 points; at most 16777216 can be planned")
+    assert of_function(allocate_arrays(**arguments(batch))) == (None, text, None)
+
+
+# --- Forms of columns ---
+
+
+def viewed(kind):
+    """A type with views in the place of text and lists."""
+    if pa.types.is_list(kind):
+        return pa.list_view(viewed(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, viewed(field.type)) for field in kind])
+    return pa.string_view() if pa.types.is_string(kind) else kind
+
+
+def wide(kind):
+    if pa.types.is_list(kind):
+        return pa.large_list(wide(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([(field.name, wide(field.type)) for field in kind])
+    return pa.large_string() if pa.types.is_string(kind) else kind
+
+
+def dictionaries(array):
+    return array.dictionary_encode() if pa.types.is_string(array.type) else coded_lists(array)
+
+
+def coded_lists(array):
+    return pa.DictionaryArray.from_arrays(pa.array([0, 1]), array)
+
+
+def runs(array):
+    return pa.RunEndEncodedArray.from_arrays(pa.array(range(1, len(array) + 1), pa.int32()), array)
+
+
+FORMS = {
+    "views": lambda array: pa.array(array.to_pylist(), viewed(array.type)),
+    "wide": lambda array: array.cast(wide(array.type)),
+    "fixed": lambda array: (
+        pa.array(array.to_pylist(), pa.list_(array.type.value_type, 2)) if pa.types.is_list(array.type) else array
+    ),
+    "dictionaries": dictionaries,
+    "dictionaries of views": lambda array: coded_lists(pa.array(array.to_pylist(), viewed(array.type))),
+    "runs": runs,
+    "runs of views": lambda array: runs(pa.array(array.to_pylist(), viewed(array.type))),
+    "slices": lambda array: pa.concat_arrays([array, array, array]).slice(2, 2),
+    "slices of views": lambda array: pa.concat_arrays([pa.array(array.to_pylist() * 3, viewed(array.type))]).slice(
+        2, 2
+    ),
+    "slices of runs": lambda array: runs(pa.concat_arrays([array, array, array])).slice(2, 2),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_all_forms_of_text_and_lists_are_read(form):
+    rows = [GOOD | {"strategy": "AVG"}, GOOD | {"strategy": "AVGG", "topic": "U"}]
+    plain = {name: pa.array([row[name] for row in rows], TYPES[name]) for name in rows[0]}
+    asked = [("T", 0, OF_GOOD), ("U", 5, None)]
+    batch = pa.RecordBatch.from_pydict({name: FORMS[form](array) for name, array in plain.items()})
+    sizes = Sizes.of(batch, ())
+    assert (sizes.queues.tolist(), sizes.clients.tolist()) == ([4, 4], [2, 2]), "bounded before they are read"
+    for planned in (
+        plan_batch(batch, SPEC),
+        *plan_stream([batch], SPEC),
+        *(one for one, _ in plan_and_quarantine([batch], SPEC)),
+    ):
+        assert [(row["topic"], row["err_code"], row["owners"]) for row in planned.to_pylist()] == asked
+    assert [row["owners"] for row in allocate_arrays(**arguments(batch)).to_pylist()] == [OF_GOOD, None]
+    [(_, bad)] = plan_and_quarantine([batch], SPEC)
+    assert bad.select(batch.schema.names).to_pylist() == batch.slice(1).to_pylist()
+    two = PlanSpec("AVG", scenarios=[{"name": "x", "changes": [{"remove_clients": {"count": 1}}]}])
+    carried = plan_batch(batch.rename_columns([*batch.schema.names[:-1], "region"]), two, carry=["region"])
+    assert carried["region"].to_pylist() == ["AVG", "AVG", "AVGG", "AVGG"]
+
+
+BROKERS_CAST = "cast it, as in cast(brokers as array<struct<broker_name:string,read_queue_nums:int>>)"
+CLIENTS_CAST = "cast it, as in cast(client_ids as array<string>)"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "kind", "said"),
+    [
+        (
+            "topic",
+            b"T",
+            pa.binary(),
+            "column topic must hold strings, got binary: cast it, as in cast(topic as string)",
+        ),
+        (
+            "client_ids",
+            [b"x"],
+            pa.list_(pa.binary()),
+            f"column client_ids must hold strings, got binary: {CLIENTS_CAST}",
+        ),
+        ("brokers", [("b", 2.0)], pa.float64(), f"must hold integers, got double: {BROKERS_CAST}"),
+        ("brokers", [("b", "2")], pa.string(), f"must hold integers, got string: {BROKERS_CAST}"),
+        (
+            "brokers",
+            [("b", Decimal(2))],
+            pa.decimal128(9, 0),
+            f"must hold integers, got decimal128(9, 0): {BROKERS_CAST}",
+        ),
+        (
+            "strategy",
+            1,
+            pa.int32(),
+            "column strategy must hold strings, got int32: cast it, as in cast(strategy as string)",
+        ),
+        ("virtual_nodes", 2.5, pa.float64(), "got double: cast it, as in cast(virtual_nodes as bigint)"),
+    ],
+)
+def test_another_type_is_refused_with_the_cast_that_corrects_it(name, value, kind, said, tmp_path):
+    kind = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", kind)])) if name == "brokers" else kind
+    batch = HostileRow("", {name: value}, 0, types={name: kind}).batch()
+    for face in FACES.values():
+        with pytest.raises(TypeError) as raised:
+            face(batch, tmp_path)
+        assert said in str(raised.value)
+
+
+@pytest.mark.parametrize("counts", [pa.array([2.5]), pa.array([Decimal(2)]), pa.array(["2"])])
+def test_numbers_of_queues_are_integers(counts):
+    with pytest.raises(
+        TypeError, match=r"queues and clients must both be|cast it, as in cast\(queues as bigint\)|must be a list"
+    ):
+        allocate_arrays("AVG", counts, pa.array([2]))
+
+
+def test_unsigned_numbers_are_read_and_bounded():
+    kind = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.uint64())]))
+    batch = HostileRow("", {"brokers": [("b", 4)]}, 0, types={"brokers": kind}).batch()
+    assert of_table(plan_batch(batch, SPEC)) == (0, None, OF_GOOD)
+    batch = HostileRow("", {"brokers": [("b", 2**64 - 1)]}, 0, types={"brokers": kind}).batch()
+    code, text, _ = of_table(plan_batch(batch, SPEC))
+    assert code == ErrCode.MALFORMED and text.endswith("got 18446744073709551615")
+    assert of_function(allocate_arrays(**arguments(batch)))[1] == text
+    answer = allocate_arrays("AVG", pa.array([4, 2**64 - 1], pa.uint64()), pa.array([2, 2])).to_pylist()
+    assert answer[0]["owners"] == OF_GOOD
+    assert answer[1]["error"] == "the number of queues must be from 0 to 16777216, got 18446744073709551615"
+
+
+def test_machine_rooms_are_asked_for_where_the_spec_is_made():
+    with pytest.raises(TypeError, match=r"strategy MACHINE_ROOM needs machine_rooms: give them, as in MACHINE_ROOM\("):
+        PlanSpec("MACHINE_ROOM")
+    assert PlanSpec("MACHINE_ROOM(machine_rooms=hz)").params == {"machine_rooms": ["hz"]}

@@ -63,8 +63,7 @@ class Driver:
         if victim == "Ctrl-C":
             os.kill(self._process.pid, signal.SIGINT)
         pids = {"driver": [self._process.pid], "JVM": [self._jvm], "both": [self._process.pid, self._jvm]}
-        pids |= {"worker": workers_of(self._jvm)}
-        for pid in pids.get(victim, ()):
+        for pid in workers_of(self._jvm) if victim == "worker" else pids.get(victim, ()):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         if victim != "worker":

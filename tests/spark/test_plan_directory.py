@@ -4,13 +4,13 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
 
 import pytest
+import tied
 
 from rmqalloc.snapshot.directory import MARKER, replaced_result
 from spark_udfs.job._plan_directory import (
@@ -31,7 +31,7 @@ HERE = Writer.here(os.getpid())
 @pytest.fixture(scope="module")
 def died():
     """A writer that is dead."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
+    process = tied.popen([sys.executable, "-c", ""])
     process.wait()
     return Writer.here(process.pid)
 
@@ -173,7 +173,7 @@ def test_a_complete_plan_is_left_alone():
 @contextmanager
 def sleeper():
     """The process id of a Python that sleeps until it is killed."""
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    process = tied.popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
         yield process.pid
     finally:

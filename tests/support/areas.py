@@ -159,7 +159,7 @@ AREAS = {
     "spark jobs": Area(
         _SPARK,
         {
-            "tests/spark/test_spark_job.py": 61,
+            "tests/spark/test_spark_job.py": 75,
             "tests/spark/test_datasource.py": 23,
             "tests/spark/test_live_stream.py": 35,
             "tests/spark/test_live_groups.py::test_any_order_and_any_batches": 10,
@@ -184,7 +184,7 @@ AREAS = {
             "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[4.1-delta": 160,
             "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[4.1-iceberg": 140,
             "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[4.3": 100,
-            "tests/spark/test_spark_into_table.py::test_a_plan_in_delta_and_in_iceberg": 140,
+            "tests/spark/test_spark_into_table.py::test_a_plan_in_delta_and_in_iceberg": 75,
             "tests/spark/test_spark_versions.py::test_spark_3_5": 20,
             "tests/spark/test_spark_versions.py::test_tables_are_planned": 40,
         },

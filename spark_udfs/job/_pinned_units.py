@@ -24,7 +24,7 @@ _TASK_BYTES = 1 << 20
 Source = UnitSource | DataFrame | str
 
 
-class Units(Protocol):
+class PinnedUnits(Protocol):
     """Units of one state of a source."""
 
     @property
@@ -41,7 +41,7 @@ class Units(Protocol):
         """Return whether the source is in another state now, so that something else may have been read."""
 
 
-def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> Units:
+def units_of(spark: SparkSession, source: Source, in_workers: bool | None) -> PinnedUnits:
     """Return the units of a source: workers read Parquet files by themselves where they can and nobody forbids it."""
     if isinstance(source, DataFrame):
         return _FrameUnits(source)

@@ -129,14 +129,14 @@ class Writer(NamedTuple):
         return cls(socket.gethostname(), pids)
 
 
-class State(NamedTuple):
+class DirectoryState(NamedTuple):
     """What a directory holds."""
 
     names: list[str]
     plan_id: str | None  # of the plan that is there, or was begun; "" for one of `rmqalloc bulk`, None if it is no plan
 
     @classmethod
-    def of(cls, folder: Folder) -> "State":
+    def of(cls, folder: Folder) -> "DirectoryState":
         """Look at a directory."""
         names = folder.names()
         marker = _parsed(folder.text(MARKER)) if MARKER in names else {}
@@ -186,7 +186,7 @@ def writing(folder: Folder, shown: str, plan_id: str, overwrite: bool, writer: W
 
 
 def _is_there(folder: Folder, shown: str, plan_id: str, overwrite: bool) -> bool:
-    state = State.of(folder)
+    state = DirectoryState.of(folder)
     state.check(shown, plan_id, overwrite)
     return state.is_complete and state.plan_id == plan_id and not overwrite
 

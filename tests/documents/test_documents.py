@@ -436,8 +436,8 @@ MACHINE_LINES = {
     "rebalance/_offset_file.py",  # what clients keep, in a JSON of their own
     "plans/_explain.py", "evidence/evidence.py", "report/html/_evidence_section.py",  # columns that we filled
     "plans/_unit_rows.py", "plans/_ways_back.py",  # the same
-    "job/_on_worker.py", "job/_plan_directory.py", "job/_plan_table.py", "job/_plan_kernels.py",  # a Spark job's own notes
-    "job/_versions.py", "_live_groups.py", "_live_rows.py",  # what Iceberg and Spark's state hold
+    "job/_on_worker.py", "job/_plan_kernels.py",  # a Spark job's own notes
+    "_live_groups.py", "_live_rows.py",  # what Iceberg and Spark's state hold
     "_event_bounds.py",  # events of streams
 }  # fmt: skip
 """Modules that read JSON or YAML and no file that people write, and the two that read those."""

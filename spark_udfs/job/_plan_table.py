@@ -19,7 +19,7 @@ from spark_udfs.job import _plan_summary as plan_summary
 from spark_udfs.job._hadoop import HadoopFolder, bridge, driver_pid
 from spark_udfs.job._into_table import CommittedTable, committed_table
 from spark_udfs.job._on_worker import WorkerFolder, worker_path
-from spark_udfs.job._pinned_units import Source, PinnedUnits, units_of
+from spark_udfs.job._pinned_units import PinnedUnits, Source, units_of
 from spark_udfs.job._plan_directory import SUCCESS, SUMMARY, SUMMARY_TEXT, DiskFolder, Folder, Writer, clear, writing
 from spark_udfs.job._plan_id import plan_id_of
 from spark_udfs.job._plan_kernels import (

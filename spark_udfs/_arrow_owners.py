@@ -19,7 +19,7 @@ from rmqalloc.evaluation.row_strategies import Holds, StrategyColumns, Unusable,
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import is_lists, plain
 from rmqalloc.strategies import STRATEGIES, Strategy
-from rmqalloc.strategies.by_name import parameters_of, rule
+from rmqalloc.strategies.by_name import parameters_of, whole_rule
 from rmqalloc.strategies.formula import Formula
 from rmqalloc.strategies.spelled import with_params
 
@@ -55,7 +55,7 @@ def usable(name: Any, params: Mapping[str, Any], given: Collection[str], by_numb
     rmqalloc.errors.ArgumentTypeError: strategy CONSISTENT_HASH reads the topic of a queue: give topic
     """
     outer, taken = with_params(name, params)
-    made = rule(outer, **taken)
+    made = whole_rule(outer, **taken)
     if made.reads_rooms:  # else it has been tried already
         none = {"consumer_group": pa.string(), "topic": pa.string(), "queues": QUEUES, "client_ids": CLIENTS}
         none |= {column: CLIENTS for column in ("broker_rooms", "client_rooms") if column in given}

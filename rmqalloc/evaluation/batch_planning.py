@@ -22,7 +22,7 @@ from rmqalloc.evaluation.limits import Sizes
 from rmqalloc.evaluation.rows import ErrCode, read_batch
 from rmqalloc.scenarios import CURRENT, Scenario, scenarios_of
 from rmqalloc.strategies import Strategy
-from rmqalloc.strategies.by_name import rule
+from rmqalloc.strategies.by_name import whole_rule
 from rmqalloc.strategies.spelled import with_params
 
 __all__ = [
@@ -104,7 +104,7 @@ class PlanSpec:
 
     def rule(self) -> Strategy:
         """Return a new object of the strategy."""
-        return rule(self.strategy, **self.params)
+        return whole_rule(self.strategy, **self.params)
 
     @property
     def names(self) -> list[str]:

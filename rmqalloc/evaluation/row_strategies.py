@@ -24,7 +24,7 @@ from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.strategies import Strategy
-from rmqalloc.strategies.by_name import rule
+from rmqalloc.strategies.by_name import whole_rule
 from rmqalloc.strategies.spelled import with_params
 from rmqalloc.text import quoted
 
@@ -140,7 +140,7 @@ def _of_table(fleet: Fleet, default: Strategy, given: dict[str, Any]) -> Strateg
         made = default
     else:
         outer, taken = with_params(name, _params(params))
-        made = rule(outer, **taken)
+        made = whole_rule(outer, **taken)
     check_columns(fleet, made)
     return with_own_nodes(made, given.get("virtual_nodes"))
 

@@ -40,17 +40,34 @@ def rule(name: str, /, **params: Any) -> Strategy:
     if class_of(outer).names_inner and class_of(outer).default_inner is None and "inner" not in params:
         raise ArgumentTypeError(f"strategy {name} needs an inner strategy: write {name}-AVG, for example")
     made = strategy(name, **params)
-    for one in made.parameters:
-        if one.is_needed and one.is_plain and params.get(one.name) is None:
-            raise ArgumentTypeError(
-                f"strategy {name} needs {one.name}: give them, as in {name}({one.name}={one.metavar}+{one.metavar})"
-            )
     if name == "CONFIG" and not lists:
         raise ArgumentTypeError(
             "the lists of CONFIG are not known: give message_queues, a list of queues for every client id"
         )
     if not made.reads_rooms:  # else its rooms are in the table that is to come
         made.assign_fleet(_NO_UNITS)
+    return made
+
+
+def whole_rule(name: str, /, **params: Any) -> Strategy:
+    """Return a strategy as `rule`, with all that a user must give.
+
+    What is known of a client may lack the machine rooms of MACHINE_ROOM, and yet say which queues it reads. A table or a spec
+    that lacks them is a mistake.
+
+    Examples
+    --------
+    >>> whole_rule("MACHINE_ROOM")
+    Traceback (most recent call last):
+        ...
+    rmqalloc.errors.ArgumentTypeError: strategy MACHINE_ROOM needs machine_rooms: give them, as in ...
+    """
+    made = rule(name, **params)
+    for one in made.parameters:
+        if one.is_needed and one.is_plain and params.get(one.name) is None:
+            raise ArgumentTypeError(
+                f"strategy {name} needs {one.name}: give them, as in {name}({one.name}={one.metavar}+{one.metavar})"
+            )
     return made
 
 

@@ -93,7 +93,7 @@ def raising(monkeypatch):
 
 def test_an_interrupted_job_leaves_with_130(raising, capsys):
     assert raising(KeyboardInterrupt()) == 130
-    assert capsys.readouterr().err == "interrupted; nothing is complete, and the same command begins anew\n"
+    assert capsys.readouterr().err == "interrupted; nothing is complete, and the same command starts again\n"
 
 
 @pytest.mark.parametrize("error", [MemoryError(), OSError("no space"), ArgumentError("v")])

@@ -130,7 +130,7 @@ def test_null_structs_are_told_from_structs_of_nulls():
 def test_wrong_strategies_and_wrong_types_are_raised_from_series_too():
     with pytest.raises(ValueError, match="did you mean AVG"):
         on_series(arrow_owners.owners)(pd.Series(["AVGG"]), pd.Series([4]), clients=pd.Series([3]))
-    with pytest.raises(TypeError, match="both be numbers, got int64 and double"):
+    with pytest.raises(TypeError, match="clients must hold numbers or lists, got double: cast it"):
         on_series(arrow_owners.owners)(pd.Series(["AVG"]), pd.Series([4]), pd.Series([3.5]))
     with pytest.raises(ValueError, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'ORDINAL'"):
         by_count.allocate_by_count(pa.array(["ORDINAL"]), pa.array([4]), pa.array([3]))

@@ -117,7 +117,9 @@ def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
     list(plan_stream([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
 
 
-def plan_writer(where: str | os.PathLike[str] | IO[bytes], spec: PlanSpec) -> pq.ParquetWriter:
+def plan_writer(
+    where: str | os.PathLike[str] | IO[bytes], spec: PlanSpec, before: Sequence[pa.Field] = ()
+) -> pq.ParquetWriter:
     """Return a Parquet writer of a plan that leaves out what costs time and serves no reader.
 
     A file has statistics of all columns but the owners, which no reader filters by. Where a unit has one row, hardly any group
@@ -128,10 +130,10 @@ def plan_writer(where: str | os.PathLike[str] | IO[bytes], spec: PlanSpec) -> pq
     coded = [name for name in columns if not (named_once and name == "consumer_group")]
     return pq.ParquetWriter(
         where,
-        spec.schema,
+        pa.schema([*before, *spec.schema]),
         compression="zstd",
-        use_dictionary=[*coded, "owners.list.element"],
-        write_statistics=columns,
+        use_dictionary=[*(field.name for field in before), *coded, "owners.list.element"],
+        write_statistics=[*(field.name for field in before), *columns],
         write_batch_size=8192,
     )
 

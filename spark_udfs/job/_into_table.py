@@ -24,10 +24,10 @@ from rmqalloc.evaluation.batch_planning import PlanSpec
 from spark_udfs.job import (
     _versions as versions,
 )
+from spark_udfs.job._plan_kernels import PLAN_ID
 from spark_udfs.job._sources import UnitSource
 from spark_udfs.job._tables import (
     KINDS,
-    PLAN_ID,
     TableError,
     TableFacts,
     TableName,

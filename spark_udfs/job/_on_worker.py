@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
+from spark_udfs.job._hadoop import bridge
 from spark_udfs.job._plan_directory import ClaimedError, DiskFolder, PlanExistsError
 from spark_udfs.map_in_arrow import Batches
 
@@ -58,7 +59,9 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
 
 
 def tasks_at_once(spark: SparkSession) -> int:
-    """Count the tasks that Spark runs at a time: the partitions of a range, which Spark Connect can tell, too."""
+    """Count the tasks that Spark runs at a time; through Spark Connect the partitions of a range tell."""
+    if bridge(spark) is not None:
+        return int(bridge(spark).org.apache.spark.SparkContext.getOrCreate().defaultParallelism())
     return spark.range(1 << 16).select(F.spark_partition_id()).distinct().count()
 
 
@@ -104,6 +107,14 @@ class WorkerFolder:
     def remove_text(self, name: str, text: str) -> None:
         """Remove a file that has this text still."""
         self._call("remove_text", name, text)
+
+    def open_parts(self) -> None:
+        """Make the place where parts are written."""
+        self._call("open_parts")
+
+    def take_parts(self, names: Sequence[str]) -> None:
+        """Give these parts their place, and remove all others."""
+        self._call("take_parts", list(names))
 
     def _call(self, method: str, *arguments: Any) -> Any:
         return on_worker(self._spark, getattr(self._folder, method), *arguments)

@@ -31,6 +31,10 @@ class PinnedUnits(Protocol):
     def identity(self) -> Any:
         """Return plain data that no other state has."""
 
+    @property
+    def are_files(self) -> bool:
+        """Return whether workers read them by themselves."""
+
     def files(self) -> list[str]:
         """Return the paths or URIs of the files that are read, as far as there are such."""
 
@@ -74,6 +78,10 @@ class _FileUnits(NamedTuple):
     def identity(self) -> Any:
         return ["files", [list(file[:3]) for file in self.found.files]]
 
+    @property
+    def are_files(self) -> bool:
+        return True
+
     def files(self) -> list[str]:
         return [file.path for file in self.found.files]
 
@@ -98,6 +106,10 @@ class _VersionUnits(NamedTuple):
     @property
     def identity(self) -> Any:
         return ["version", self.pin.identity]
+
+    @property
+    def are_files(self) -> bool:
+        return False
 
     def files(self) -> list[str]:
         return self.pin.read().inputFiles()
@@ -126,6 +138,10 @@ class _FrameUnits:
         row = self._frame.select(*content(self._frame)).first()
         assert row is not None
         return ["rows", {name: str(value) for name, value in row.asDict().items()}]
+
+    @property
+    def are_files(self) -> bool:
+        return False
 
     def files(self) -> list[str]:
         return self._frame.inputFiles()

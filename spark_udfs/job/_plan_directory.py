@@ -4,7 +4,8 @@
 
     OUT/_rmqalloc.json          this directory is ours; the id of the plan
     OUT/_rmqalloc_claim.json    who writes the plan now
-    OUT/part-*.parquet          the plan, by Spark's committer
+    OUT/_temporary/             parts that are being written, by Spark's committer or by workers
+    OUT/part-*.parquet          the plan
     OUT/_SUCCESS                it is complete: every part is in its place, and the source has not changed meanwhile
     OUT/_summary.json, .txt     totals and the worst units, after it; remade where they are missing
 
@@ -35,8 +36,11 @@ CLAIM = "_rmqalloc_claim.json"
 SUMMARY = "_summary.json"
 SUMMARY_TEXT = "_summary.txt"
 
+PARTS = "_temporary"
+"""Where parts are until all are written; Spark's committer has the same name for it."""
+
 _STAGED = (CLAIM, MARKER, SUCCESS, SUMMARY, SUMMARY_TEXT)
-_OURS = (*_STAGED, *(f".{name}.*" for name in _STAGED), "part-*", ".*.crc", "_temporary")
+_OURS = (*_STAGED, *(f".{name}.*" for name in _STAGED), "part-*", ".*.crc", PARTS)
 _TRIES = 5
 
 
@@ -115,6 +119,17 @@ class DiskFolder:
         with store.locked(self.path):
             if self.text(name) == text:
                 self.remove([name])
+
+    def open_parts(self) -> None:
+        """Make the place where parts are written."""
+        store.make_folder(self.path / PARTS)
+
+    def take_parts(self, names: Sequence[str]) -> None:
+        """Give these parts their place, and remove all others."""
+        for name in names:
+            (self.path / PARTS / name).rename(self.path / name)
+        store.sync_folder(self.path)
+        self.remove([PARTS])
 
 
 class Writer(NamedTuple):

@@ -6,12 +6,15 @@ same text is made from the rows of a plan that is there already.
 """
 
 import json
+import os
+import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
+from rmqalloc.evaluation.parquet_plan import plan_writer
 from rmqalloc.evaluation.totals import SUMS, ByScenario, Totals, added, totals_of
 from rmqalloc.evaluation.unit_files import Piece, read_piece
 from rmqalloc.evaluation.worst import Ranking, Worst, merged, worst_columns
@@ -19,6 +22,12 @@ from spark_udfs.map_in_arrow import Batches
 
 DIGEST = "_digest"
 """Column of the digests; null in rows of the plan."""
+
+PART = "part"
+"""Column of the names of files that workers have written."""
+
+PLAN_ID = "plan_id"
+"""First column of a plan in a directory or a table."""
 
 DIGEST_SCHEMA = pa.schema([(DIGEST, pa.string())])
 
@@ -70,7 +79,7 @@ class PlanAndDigest:
         """Columns of the plan, and the digest."""
         return pa.schema([*self.spec.schema, *DIGEST_SCHEMA])
 
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: Batches, _task: int = 0) -> Iterator[pa.RecordBatch]:
         """Plan the batches one after the other."""
         digested = _Digested(self.spec, self.n_worst)
         for planned in plan_stream(batches, self.spec):
@@ -91,7 +100,7 @@ class DigestUnits(PlanAndDigest):
 
     schema = DIGEST_SCHEMA
 
-    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+    def __call__(self, batches: Batches, _task: int = 0) -> Iterator[pa.RecordBatch]:
         """Yield one row."""
         digested = _Digested(self.spec, self.n_worst)
         for planned in plan_stream(batches, self.spec):
@@ -128,6 +137,35 @@ class ReadPieces:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Yield what the kernel makes of the pieces with these numbers."""
-        numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
-        pieces = (piece for number in numbers for piece in self._pieces[number])
-        yield from self._kernel(batch for piece in pieces for batch in read_piece(piece, self._read))
+        for number in [number for batch in batches for number in batch.column(0).to_pylist()]:
+            read = (batch for piece in self._pieces[number] for batch in read_piece(piece, self._read))
+            yield from self._kernel(read, number)
+
+
+class WritePart:
+    """Plans the units of a task into a Parquet file of a directory that all workers see; yields its name and its digest.
+
+    Rows that go through the JVM to Spark's writer take half as long again and more. Who looks at the directory does not see
+    the file: the job gives it its place when all tasks are done, so an attempt that failed, or one too many, leaves nothing.
+    """
+
+    schema = pa.schema([(PART, pa.string()), *DIGEST_SCHEMA])
+
+    def __init__(self, spec: PlanSpec, n_worst: int, plan_id: str, folder: str) -> None:
+        self.spec, self.n_worst, self._plan_id, self._folder = spec, n_worst, plan_id, folder
+
+    def __call__(self, batches: Batches, number: int) -> Iterator[pa.RecordBatch]:
+        """Write one file."""
+        digested = _Digested(self.spec, self.n_worst)
+        name = f"part-{number:05d}-{uuid.uuid4().hex}.parquet"
+        own = pa.field(PLAN_ID, pa.string())
+        with open(os.path.join(self._folder, name), "xb") as file:
+            with plan_writer(file, self.spec, [own]) as writer:
+                for planned in plan_stream(batches, self.spec):
+                    digested.add(planned)
+                    plan_id = pa.repeat(self._plan_id, planned.num_rows)
+                    rows = pa.RecordBatch.from_arrays([plan_id, *planned.columns], schema=writer.schema)
+                    writer.write_batch(rows)
+            file.flush()
+            os.fsync(file.fileno())
+        yield pa.RecordBatch.from_pydict({PART: [name], DIGEST: [digested.text()]}, self.schema)

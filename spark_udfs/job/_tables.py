@@ -8,12 +8,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rmqalloc.errors import Error
+from spark_udfs.job._plan_kernels import PLAN_ID
 from spark_udfs.map_in_arrow import quoted
 
 KINDS = {"delta": "Delta", "iceberg": "Iceberg"}
-
-PLAN_ID = "plan_id"
-"""The column by which a table tells plans apart; the tables are partitioned by it."""
 
 CONNECTORS = (
     "when this was written, both were published for Spark 3.5, 4.0 and 4.1, Delta alone for 4.2, and neither for 4.3"

@@ -197,7 +197,7 @@ def test_a_write_that_fails_leaves_no_plan_and_the_next_run_cleans_up(fleet, tmp
 
     monkeypatch.setattr(plan_table._Job, "rows", fails)
     with pytest.raises(RuntimeError, match="no space left"):
-        job(fleet, out, SPECS[1], overwrite=True)
+        job(fleet, out, SPECS[1], overwrite=True, in_workers=False)
     assert there == [["_rmqalloc.json", "_rmqalloc_claim.json"]], "the old plan is gone before the new one is written"
     assert sorted(files_in(out)) == ["_rmqalloc.json", "part-00000-of-a-task.zstd.parquet"]
     monkeypatch.undo()
@@ -435,10 +435,12 @@ def test_the_job_end_to_end(fleet, tmp_path):
     units.assert_assigned(assigned, synthetic, [None] * 100, strategy("CONSISTENT_HASH", virtual_nodes=7))
 
 
-def test_workers_killed_on_a_cluster_that_tries_again_are_counted_once(tmp_path):
+@pytest.mark.parametrize(("kernel", "in_workers"), [("WritePart", True), ("PlanAndDigest", False)])
+def test_workers_killed_on_a_cluster_that_tries_again_are_counted_once(kernel, in_workers, tmp_path):
     """A task that runs again hands its digest over once: the summary and the rows are those of one run."""
     fleet = write_units(tmp_path / "fleet", 400)
-    program = SUICIDAL.format(fleet=str(fleet), out=str(tmp_path / "plans"), once=str(tmp_path / "once"))
+    places = {name: str(tmp_path / name) for name in ("plans", "once")}
+    program = SUICIDAL.format(fleet=str(fleet), kernel=kernel, in_workers=in_workers, **places)
     done = python("-c", program)
     assert done.returncode == 0, done.stderr[-3000:]
     assert (tmp_path / "once").exists(), "a worker has died"
@@ -455,9 +457,9 @@ from spark_udfs import plan_table
 from spark_udfs.job import _plan_kernels as kernels
 from spark_udfs.session import session
 
-class Suicidal(kernels.PlanAndDigest):
-    def __call__(self, batches):
-        yield from super().__call__(batches)
+class Suicidal(kernels.{kernel}):
+    def __call__(self, batches, *task):
+        yield from super().__call__(batches, *task)
         try:
             os.close(os.open("{once}", os.O_CREAT | os.O_EXCL))
         except FileExistsError:
@@ -465,6 +467,7 @@ class Suicidal(kernels.PlanAndDigest):
         os.kill(os.getpid(), signal.SIGKILL)
 
 from spark_udfs.job import _plan_table
-_plan_table.PlanAndDigest = Suicidal
-plan_table(session("local[2,4]"), "{fleet}", PlanSpec("AVG", output="owners"), out="{out}")
+_plan_table.{kernel} = Suicidal
+spark = session("local[2,4]")
+plan_table(spark, "{fleet}", PlanSpec("AVG", output="owners"), out="{plans}", in_workers={in_workers})
 """

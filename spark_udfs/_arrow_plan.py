@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.batch_planning import PlanSpec, figures_schema, plan_stream
-from rmqalloc.evaluation.parquet_plan import read_columns
+from rmqalloc.evaluation.unit_files import read_columns
 from rmqalloc.fleet.arrow_columns import check_type, is_text, taken, utf8
 from rmqalloc.scenarios.scenario_files import scenarios_of_text
 from spark_udfs._arrow_owners import typed

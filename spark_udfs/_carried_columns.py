@@ -21,7 +21,7 @@ from pyspark.sql.types import (
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.carried import check_carried
-from rmqalloc.evaluation.parquet_plan import INPUT_COLUMNS
+from rmqalloc.evaluation.unit_files import INPUT_COLUMNS
 from spark_udfs._read_columns import is_case_sensitive
 from spark_udfs.map_in_arrow import quoted
 

@@ -22,7 +22,7 @@ from pyspark.sql import functions as F
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation.batch_planning import BEST_BY
-from rmqalloc.evaluation.parquet_plan import read_columns
+from rmqalloc.evaluation.unit_files import read_columns
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies.by_name import outer_name
 from spark_udfs import _arrow_figures as arrow_figures

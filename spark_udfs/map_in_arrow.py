@@ -6,7 +6,6 @@ import pyarrow as pa
 
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 from rmqalloc.evaluation.expand import LOAD_SCHEMA, OWNED_SCHEMA, expand_stream, load_stream
-from rmqalloc.evaluation.parquet_plan import refuse_schema as refuse_schema
 
 Batches = Iterable[pa.RecordBatch]
 

@@ -40,7 +40,8 @@ class PlanPieces:
 
 def workers(path, spark=None):
     """Read in workers of a session, or without one in this process."""
-    from spark_udfs.map_in_arrow import ddl, refuse_schema
+    from rmqalloc.evaluation.parquet_plan import refuse_schema
+    from spark_udfs.map_in_arrow import ddl
 
     files, schema = unit_files(path)
     refuse_schema(schema, SPEC)

@@ -14,10 +14,7 @@ import pyarrow.parquet as pq
 
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of
-from rmqalloc.evaluation.unit_files import INPUT_COLUMNS as INPUT_COLUMNS
 from rmqalloc.evaluation.unit_files import Piece, cut, opened, read_piece, unit_files
-from rmqalloc.evaluation.unit_files import read_columns as read_columns
-from rmqalloc.evaluation.unit_files import refuse_table as refuse_table
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.snapshot.directory import replaced_result
 

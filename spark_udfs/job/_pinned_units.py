@@ -6,13 +6,14 @@ from typing import Any, NamedTuple, Protocol
 from pyspark.sql import DataFrame, SparkSession
 
 from rmqalloc.errors import ArgumentError
+from rmqalloc.evaluation.parquet_plan import refuse_schema
 from rmqalloc.evaluation.unit_files import Piece, UnitFiles, cut
 from spark_udfs.job import _versions as versions
 from spark_udfs.job._on_worker import tasks_at_once
 from spark_udfs.job._plan_kernels import ReadPieces
 from spark_udfs.job._progress import say
 from spark_udfs.job._sources import UnitSource, content, files_of, identity, parsed
-from spark_udfs.map_in_arrow import ddl, refuse_schema
+from spark_udfs.map_in_arrow import ddl
 from spark_udfs.transforms import checked_units
 
 _TASKS_PER_PROCESSOR = 8

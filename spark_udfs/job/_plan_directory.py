@@ -10,7 +10,7 @@
     OUT/_summary.json, .txt     totals and the worst units, after it; remade where they are missing
 
 Goals, in this order: what has ``_SUCCESS`` is one whole plan; nothing that is not ours is removed; a run that was killed
-stands in nobody's way. A plan that is replaced loses ``_SUCCESS`` first, so from then until the new one there is no plan.
+blocks no other. A plan that is replaced loses ``_SUCCESS`` first, so from then until the new one there is no plan.
 Whoever writes holds the claim, which is created exclusively. The claim of a process of this machine that is dead is taken over,
 and the parts that it left without ``_SUCCESS`` are removed.
 """

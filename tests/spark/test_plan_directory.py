@@ -15,6 +15,7 @@ import tied
 from rmqalloc.snapshot.directory import MARKER, replaced_result
 from spark_udfs.job._plan_directory import (
     CLAIM,
+    PARTS,
     SUCCESS,
     ClaimedError,
     DiskFolder,
@@ -164,7 +165,7 @@ def test_a_complete_plan_is_left_alone():
     assert write(Hooked(files), "old", overwrite=False) is False
     assert files == before
     assert write(Hooked(files), "old", overwrite=True) is True
-    assert files.keys() != before.keys(), "written anew"
+    assert files.keys() != before.keys(), "written again"
 
 
 # --- Who holds the claim ---
@@ -342,3 +343,13 @@ def test_a_file_in_the_way_is_named(tmp_path):
     with pytest.raises(OSError, match="out"):
         write(DiskFolder(str(tmp_path / "out")))
     assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_parts_of_tasks_that_do_not_count_are_removed(tmp_path):
+    """Such as those of an attempt that failed, or of one too many."""
+    folder = DiskFolder(str(tmp_path / "plans"))
+    folder.open_parts()
+    for name in ("part-00000-a.parquet", "part-00000-b.parquet"):
+        (tmp_path / "plans" / PARTS / name).write_text(name)
+    folder.take_parts(["part-00000-b.parquet"])
+    assert folder.names() == ["part-00000-b.parquet"]

@@ -92,7 +92,7 @@ def test_the_summary_ranks_the_worst_first(fleet, tmp_path):
     assert "worst groups, four: most unowned, idle, skew, moved" in (out / "_summary.txt").read_text()
     (out / "_summary.json").unlink()
     again = job(fleet, out, n_worst=4)
-    assert (again.was_complete, again.summary) == (True, done.summary), "it is made again from the rows"
+    assert (again.was_complete, again.summary) == (True, done.summary), "it is rebuilt from the rows"
 
 
 def test_names_in_the_summary_cannot_command_the_terminal(tmp_path, spark):

@@ -171,7 +171,7 @@ def test_other_errors_are_not_explained_away():
     for text in (
         "ModuleNotFoundError: No module named 'their_udf'",
         "ValueError: bad",
-        "AttributeError: 'x' of theirs",
+        "AttributeError: 'x' of another package",
     ):
         assert explained(text) == ""
 

@@ -15,7 +15,8 @@ from checkout import ROOT
 
 from rmqalloc import Fleet
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
-from rmqalloc.evaluation.parquet_plan import plan_files, read_columns
+from rmqalloc.evaluation.parquet_plan import plan_files
+from rmqalloc.evaluation.unit_files import read_columns
 from spark_udfs import _arrow_owners as arrow_owners
 
 SPARK_PAGE = ROOT / "docs" / "spark.md"

@@ -121,7 +121,8 @@ ROOMS = (
         "spark_udfs",
         ("spark_udfs/**/*.py",),
         within(
-            "spark", "live_groups", "closed_form", "spark_layout", "spark_manifests", "spark_stores", "spark_columns"
+            *("spark", "live_groups", "closed_form", "plan_directory", "plan_kernels"),
+            *("job_command", "spark_columns", "spark_names", "spark_versions"),
         ),
         SAMPLE,
         reached_alone=True,

@@ -7,7 +7,7 @@ from mutation.mutant import named
 from mutation.rooms import ROOMS
 from mutation.trial import KILLED, SURVIVED, Verdict
 
-OPEN, LISTED = 15, 22
+OPEN, LISTED = 13, 21
 """Lines of the list when it was last shortened: lower them with it, and never raise them."""
 
 PYTHON = '''

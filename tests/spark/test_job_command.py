@@ -1,6 +1,7 @@
 """The planning job as a program, before Spark starts or where it does not: usage, exit codes and errors in a line."""
 
 from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 from job_runs import SPECS, report
@@ -8,6 +9,7 @@ from programs import python
 
 from rmqalloc import ArgumentError
 from rmqalloc.evaluation.batch_planning import PlanSpec
+from rmqalloc.evaluation.totals import Totals
 from rmqalloc.snapshot.synthetic import write_fleet
 
 
@@ -40,6 +42,25 @@ def test_wrong_usage_of_the_job(arguments, said, capsys):
     with pytest.raises(SystemExit, match="64"):
         main(arguments)
     assert said in capsys.readouterr().err
+
+
+def test_the_report_of_one_scenario_has_a_row_a_figure_and_of_more_a_table():
+    from spark_udfs.job._plan_table import PlanResult
+    from spark_udfs.job.command import _report
+
+    totals = Totals(units=7, queues=28, moved=3)._asdict()
+    one, two = (_report(PlanResult("id", {"totals": dict.fromkeys(names, totals)}, "o")) for names in ("a", "ab"))
+    assert "idle clients" in one and "scenario" not in one
+    assert "scenario" in two and two.count(" 28 ") == 2
+
+
+def test_a_catalog_is_the_first_of_several_parts():
+    from spark_udfs.job._tables import kind_of_catalog, parse_name
+
+    catalogs = {"spark.sql.catalog.plans": "org.Iceberg", "spark.sql.catalog.spark_catalog": "io.Delta"}
+    spark = SimpleNamespace(conf=catalogs, catalog=SimpleNamespace(currentCatalog=lambda: "spark_catalog"))
+    kinds = {name: kind_of_catalog(spark, parse_name(name)) for name in ("plans", "plans.plans", "db.plans")}
+    assert kinds == {"plans": "delta", "plans.plans": "iceberg", "db.plans": "delta"}
 
 
 def test_wrong_scenarios_are_said_before_spark_starts(tmp_path, capsys):

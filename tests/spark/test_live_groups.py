@@ -300,7 +300,11 @@ def test_a_watermark_beyond_all_events_of_a_checkpoint_does_not_make_them_late()
 
 
 def test_a_group_of_too_many_clients_is_a_row_that_says_so_and_goes_on_when_they_are_fewer():
-    n = MAX_CLIENTS // MAX_CHANNELS + 1
+    n, rest = divmod(MAX_CLIENTS, MAX_CHANNELS)
+    most = [join(f"c{i}", 1, channels=MAX_CHANNELS) for i in range(n)] + [join(f"c{n}", 1, channels=rest)]
+    [row] = made(step(None, [*most, route(1, a=2)]).rows)
+    assert (row["err_code"], row["n_clients"]) == (0, MAX_CLIENTS)
+    n += 1
     crowd = [join(f"c{i}", 1, channels=MAX_CHANNELS) for i in range(n)]
     first = step(None, [*crowd, route(1, a=2)])
     [row] = made(first.rows)
@@ -318,6 +322,10 @@ def test_rows_are_made_in_pieces_that_fit_into_memory():
     pieces = list(LiveRows(PlanSpec("AVG", output="owners"))([texts]))
     assert [piece.num_rows for piece in pieces] == [1] * 5, "each has so many queues, and a client"
     assert [row["n_queues"] for piece in pieces for row in piece.to_pylist()] == [MAX_READ_QUEUE_NUMS] * 5
+    rows = step(None, [*joins, route(1, a=MAX_READ_QUEUE_NUMS - 1)]).rows
+    texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in rows]})
+    pieces = list(LiveRows(PlanSpec("AVG", output="owners"))([texts]))
+    assert [piece.num_rows for piece in pieces] == [2, 2, 1], "two have just as many as fit"
 
 
 # --- Any order, any repetition, any batches ---

@@ -124,6 +124,10 @@ def test_queues_that_nobody_owns_and_single_queues_have_names_too():
             {"broker_name": "sh@b", "queue_id": 0, "client_id": None},
         ]
     ]
+    id_first = pa.array([[{"queue_id": 7, "broker_name": "b"}]])
+    assert named_owners.owners("AVG", id_first, pa.array([["c"]])).to_pylist() == [
+        [{"broker_name": "b", "queue_id": 7, "client_id": "c"}]
+    ]
     for numbers in ((pa.array([4]), pa.array([["c"]])), (queues, pa.array([4])), (4, "client_ids"), ("brokers", 3)):
         with pytest.raises(
             TypeError, match=r"owners returns names, so .* must be a list of them, got .*; use allocate"

@@ -183,6 +183,8 @@ def test_what_works_is_said_of_each_release():
     assert old.keys() == new.keys()
     assert "pandas_udf" in old["spark columns"] and "arrow_udf" in new["spark columns"]
     assert old["spark data source"] == "needs Spark 4.0" != new["spark data source"]
+    first = dict(requirements.works_here((4, 0)))
+    assert first["spark data source"] == new["spark data source"] and first["spark columns"] == old["spark columns"]
 
 
 # --- An old release ---

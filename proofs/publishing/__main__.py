@@ -60,8 +60,9 @@ def main() -> int:
     parser.add_argument("--report", type=Path, help="write the table into this file, too")
     options = parser.parse_args()
     given = {name: n for name in RUNS if (n := getattr(options, name)) is not None}
+    wanted = {name: n for name, n in (given or (QUICK if options.quick else RUNS)).items() if n}
     proofs, started = [], time.monotonic()
-    for name, n_runs in (given or (QUICK if options.quick else RUNS)).items():
+    for name, n_runs in wanted.items():
         with tempfile.TemporaryDirectory() as folder, place_of(name, Path(folder)) as place:
             proof = Proof(place, Path(folder), options.seed)
             proof.run(n_runs)

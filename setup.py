@@ -35,6 +35,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
+from setuptools.errors import CompileError
 
 DEBUG = os.environ.get("RMQALLOC_DEBUG") == "1"
 
@@ -198,6 +199,8 @@ class BuildObjects(build_ext):
 
     def build_extensions(self) -> None:
         """Hand the objects of all files to the modules, which have nothing left to compile."""
+        if self.compiler.compiler_type == "unix":
+            require_compiler(self.compiler.compiler_so[0])
         sources = {ext.name: [*ext.sources, *C_SOURCES.get(ext.name.rpartition(".")[2], [])] for ext in self.extensions}
         objects = self._objects(list(dict.fromkeys(source for needed in sources.values() for source in needed)))
         for ext in self.extensions:
@@ -255,6 +258,22 @@ def lock(folder: Path) -> None:
 
     folder.mkdir(exist_ok=True)
     fcntl.flock(os.open(folder / "lock", os.O_RDWR | os.O_CREAT), fcntl.LOCK_EX)
+
+
+def require_compiler(program: str) -> None:
+    """Raise CompileError that names what to install, where there is no C compiler or Python's headers are missing."""
+    headers = Path(sysconfig.get_path("include"), "Python.h")
+    if shutil.which(program) is None:
+        lacks, packages = f"there is no C compiler {program} (set CC to name another)", "gcc libc6-dev"
+    elif not headers.is_file():
+        lacks, packages = f"Python's headers are missing: there is no {headers}", "python3-dev"
+    else:
+        return
+    raise CompileError(
+        f"rmqalloc is compiled from source here, and {lacks}. Install it: apt-get install {packages} (Debian, Ubuntu), "
+        "dnf install gcc python3-devel (Fedora, RHEL), apk add gcc musl-dev python3-dev (Alpine), xcode-select --install "
+        "(macOS)"
+    )
 
 
 class ReproducibleSdist(sdist):

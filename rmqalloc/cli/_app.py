@@ -3,13 +3,14 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._error_handler import exit_code_of, verb_of
-from rmqalloc.cli._sink import guarded, say
+from rmqalloc.cli._sink import guarded, pipe_watched, say
 
 VERBS = {
     "allocate": "rmqalloc.cli._allocate_command",
@@ -38,6 +39,16 @@ VERBS = {
 
 class LazyGroup(Suggesting):
     """A command group whose verbs are imported when they are asked for."""
+
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        """Parse a command line; help and versions are printed meanwhile."""
+        with pipe_watched():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb."""
+        with pipe_watched():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return names of all verbs."""
@@ -82,7 +93,8 @@ def run(argv: Sequence[str] | None = None) -> int:
 
     def command() -> int:
         code = app.main(argv, prog_name="rmqalloc", standalone_mode=False)
-        sys.stdout.flush()
+        with pipe_watched():
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
 
     with guarded():

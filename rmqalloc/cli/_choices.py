@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -64,6 +64,38 @@ class Choice(_Choice):
             raise click.BadParameter(error.message.rstrip(".") + meant, error.ctx, error.param) from None
 
 
+class Whole(click.IntRange):
+    """A whole number within bounds."""
+
+    name = "n"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        try:
+            int(value)
+        except ValueError:
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        number: int = super().convert(value, param, ctx)
+        return number
+
+
+class Number(click.FloatRange):
+    """A number within bounds; not NaN, to which every bound holds."""
+
+    name = "x"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        try:
+            is_number = float(value) == float(value)
+        except ValueError:
+            is_number = False
+        if not is_number:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        number: float = super().convert(value, param, ctx)
+        return number
+
+
 class FileOrExample(TextType):
     """A file, or ``example:NAME``, which becomes the path of that example."""
 
@@ -83,6 +115,19 @@ class FileOrExample(TextType):
             except ExampleError as error:
                 self.fail(str(error), param, ctx)
         return value if self._path is None else self._path.convert(value, param, ctx)
+
+
+def read_by(reader: Callable[[str], object]) -> Callable[[click.Context, click.Parameter, str], str]:
+    """Return a callback that takes an option's value as it is, once the reader of that value has found no fault in it."""
+
+    def checked(ctx: click.Context, param: click.Parameter, value: str) -> str:
+        try:
+            reader(value)
+        except ArgumentError as error:
+            raise click.BadParameter(str(error), ctx, param) from error
+        return value
+
+    return checked
 
 
 def seconds(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:

@@ -15,6 +15,15 @@ class Suggesting(click.Group):
 
     command_class = Verb
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse what stands before the command; an option of a command that is not named yet says so."""
+        if ctx.parent is not None and args and args[0].startswith("-") and args[0] not in ctx.help_option_names:
+            *others, last = self.list_commands(ctx)
+            path, first = ctx.command_path, next(iter(self.commands))
+            kinds = f"{', '.join(others)} or {last}"
+            ctx.fail(f"{path} needs {kinds} before its options, such as {path} {first} {args[0]} ...")
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:

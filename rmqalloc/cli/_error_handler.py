@@ -17,7 +17,7 @@ from typing import Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._sink import say, tell
+from rmqalloc.cli._sink import ClosedPipeError, say, tell
 from rmqalloc.errors import Error
 from rmqalloc.extras import hint
 from rmqalloc.text import message
@@ -38,10 +38,10 @@ def exit_code_of(command: Callable[[], int], verb: str) -> int:
     except (click.Abort, KeyboardInterrupt):
         tell("rmqalloc", "interrupted")
         return exit_codes.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of a pipe (head, say) has gone: nothing to tell, and Python must not flush again at exit.
+    except ClosedPipeError:
+        # Nothing to tell, and Python must not flush again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exit_codes.FAILURE
+        return exit_codes.PIPE
     except click.ClickException as error:
         tell("rmqalloc", error.format_message())
     except (OSError, Error, MemoryError) as error:

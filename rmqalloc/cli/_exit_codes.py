@@ -12,6 +12,7 @@ __all__ = [
     "MEANINGS",
     "OF_VERB",
     "PARTIAL",
+    "PIPE",
     "USAGE",
     "codes_of",
     "listed",
@@ -29,6 +30,8 @@ USAGE = 64
 DEFECT = 70
 """An exception that nothing given should cause: a defect of rmqalloc, whose traceback is printed."""
 INTERRUPTED = 130
+PIPE = 141
+"""Whoever read standard output has gone, so neither the result nor a gate has been seen whole: as a shell names SIGPIPE."""
 
 MEANINGS: Mapping[int, str] = {
     DONE: "done",
@@ -39,10 +42,11 @@ MEANINGS: Mapping[int, str] = {
     USAGE: "wrong usage: a verb, an option, or its value",
     DEFECT: "a defect of rmqalloc, whose traceback is printed",
     INTERRUPTED: "interrupted",
+    PIPE: "whoever read the output closed the pipe before its end, as head does",
 }
 """What every code means, whatever the verb."""
 
-_OF_ALL = (DONE, FAILURE, USAGE, DEFECT, INTERRUPTED)
+_OF_ALL = (DONE, FAILURE, USAGE, DEFECT, INTERRUPTED, PIPE)
 _DOUBT = "failed, or a group is left out because its strategy is in doubt"
 _REQUIRED = "a group is left out because its strategy rests on less than --require asks for"
 _PARTIAL = "the snapshot is partial, and --allow-partial is not given"
@@ -103,7 +107,7 @@ def codes_of(verb: str) -> dict[int, str]:
     Examples
     --------
     >>> list(codes_of("snapshot"))
-    [0, 1, 4, 64, 70, 130]
+    [0, 1, 4, 64, 70, 130, 141]
     """
     own = OF_VERB.get(verb, {})
     return {code: own.get(code, MEANINGS[code]) for code in MEANINGS if code in _OF_ALL or code in own}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli._choices import Command, bundle, seconds
+from rmqalloc.cli._choices import Command, Number, Whole, bundle, seconds
 from rmqalloc.cli._sink import ChangingLine, say, tell
 from rmqalloc.errors import ArgumentError
 
@@ -73,18 +73,14 @@ _FILE = click.Path(exists=True, dir_okay=False)
 _OPTIONS = (
     click.option("--running-info/--no-running-info", default=True, help="Ask every client which queues it owns."),
     click.option("--lag/--no-lag", default=True, help="Ask how far every queue has been consumed."),
-    click.option(
-        "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Most requests at a server."
-    ),
+    click.option("--parallel", type=Whole(1, 64), default=4, show_default=True, help="Most requests at a server."),
     click.option(
         "--deadline",
         callback=seconds,
         metavar="TIME",
         help="Time for reading a running cluster, such as 30s; what is not read by then is missing (exit code 4).",
     ),
-    click.option(
-        "--timeout", type=click.FloatRange(0.1, 600), default=5, show_default=True, help="Seconds for an answer."
-    ),
+    click.option("--timeout", type=Number(0.1, 600), default=5, show_default=True, help="Seconds for an answer."),
     click.option("--tls-insecure", is_flag=True, help="Speak TLS with anybody: do not verify the server."),
     click.option("--tls-key", type=_FILE, help="Key of --tls-cert, if it is not in there."),
     click.option("--tls-cert", type=_FILE, help="The client's own certificate (PEM), with TLS."),

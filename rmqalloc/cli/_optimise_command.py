@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice, Command, TextType, bundle
+from rmqalloc.cli._choices import Choice, Command, Number, TextType, Whole, bundle, read_by
 from rmqalloc.cli._command_groups import Suggesting
-from rmqalloc.cli._options import Bound, file_to_write, informed_by_option
+from rmqalloc.cli._options import file_to_write, informed_by_option
 from rmqalloc.cli._planning import tell_broken
 from rmqalloc.cli._snapshot_input import (
     Inputs,
@@ -88,7 +88,7 @@ class _Options:
         found = rmqalloc.optimise(
             known,
             inputs.groups,
-            goals=[one.strip() for one in self.goal.split(",")],
+            goals=_goals(self.goal),
             bounds=self.bounds,
             batches=self.batches or (),
             topics=inputs.topics,
@@ -105,6 +105,12 @@ class _Options:
             print_notes([f"runbook saved: {self.out}"])
         tell_broken(list(found.missed.values()))
         return doubt_code(known, inputs) or (exit_codes.GATE if found.missed else 0)
+
+
+def _goals(text: str) -> tuple[str, ...]:
+    from rmqalloc.optimisation.goals import goals_named
+
+    return goals_named(one.strip() for one in text.split(","))
 
 
 def _shared(command: Command) -> Command:
@@ -127,13 +133,14 @@ _SHARED = (
         default="unowned,moves,duration",
         show_default=True,
         metavar="NAME,...",
+        callback=read_by(_goals),
         help="What to keep small, the first before all others in what is suggested: moves, idle, unowned, double-owned, "
         "unowned-seconds, unowned-queue-seconds, duration, batches, load, clients, queues.",
     ),
     *(
         click.option(
             f"--max-{name.replace('_', '-')}",
-            type=Bound(),
+            type=Number(0),
             metavar="X",
             help=f"Most of the goal {name.replace('_', '-')}.",
         )
@@ -145,7 +152,7 @@ _SHARED = (
     informed_by_option,
     click.option(
         "--step-seconds",
-        type=click.FloatRange(0),
+        type=Number(0),
         default=60.0,
         show_default=True,
         metavar="S",
@@ -153,13 +160,13 @@ _SHARED = (
     ),
     click.option(
         "--evaluations",
-        type=click.IntRange(1),
+        type=Whole(1),
         default=2000,
         show_default=True,
         metavar="N",
         help="Most ways of a group to evaluate; if there are no more, the answer is exact.",
     ),
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, another search."),
+    click.option("--seed", type=Whole(0), default=0, show_default=True, help="Another seed, another search."),
     click.option(
         "--show",
         type=Choice(SHOWN),
@@ -192,7 +199,7 @@ def restart(inputs: Inputs, options: _Options, surge: bool | None, stable_ids: b
 
 @optimise.command()
 @_shared
-@click.option("--to", type=click.IntRange(1), required=True, metavar="N", help="Clients of every group in the end.")
+@click.option("--to", type=Whole(1), required=True, metavar="N", help="Clients of every group in the end.")
 def scale(inputs: Inputs, options: _Options, to: int) -> int:
     """Add clients or take some away: which ones leave, in which batches.
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice, Command, bundle
-from rmqalloc.cli._options import Bound, max_unowned_seconds_option
+from rmqalloc.cli._choices import Choice, Command, Number, Whole, bundle, read_by
+from rmqalloc.cli._options import max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import hand_over, say_lines
@@ -114,17 +114,17 @@ _OPTIONS = (
     max_unowned_seconds_option,
     click.option(
         "--max-double",
-        type=click.IntRange(0),
+        type=Whole(0),
         metavar="N",
         help="Gate: most queues that two clients read at the worst moment of a step.",
     ),
     click.option(
         "--max-unowned",
-        type=click.IntRange(0),
+        type=Whole(0),
         metavar="N",
         help="Gate: most written queues unread at the worst moment of a step.",
     ),
-    click.option("--max-moved-per-queue", type=Bound(), metavar="X", help="Gate: most moves per queue in all."),
+    click.option("--max-moved-per-queue", type=Number(0), metavar="X", help="Gate: most moves per queue in all."),
     table_options(""),
     click.option(
         "--show",
@@ -133,9 +133,7 @@ _OPTIONS = (
         "the rollout does not apply. "
         "Without it, totals and steps as text, or steps for programs.",
     ),
-    click.option(
-        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, another shuffled order."
-    ),
+    click.option("--seed", type=Whole(0), default=0, show_default=True, help="Another seed, another shuffled order."),
     click.option(
         "--order",
         type=Choice(("shuffled", "sorted", "reversed")),
@@ -145,13 +143,26 @@ _OPTIONS = (
     ),
 )
 
+
+def _read_batch(text: str) -> None:
+    from rmqalloc.rollouts.schedule import batch_size
+
+    batch_size(text, sys.maxsize, "")
+
+
 batch_option = click.option(
-    "-b", "--batch", default="1", show_default=True, metavar="N|P%", help="Clients that go at once."
+    "-b",
+    "--batch",
+    default="1",
+    show_default=True,
+    metavar="N|P%",
+    callback=read_by(_read_batch),
+    help="Clients that go at once.",
 )
 
 refreshed_option = click.option(
     "--refreshed",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.5,
     show_default=True,
     metavar="SHARE",

@@ -23,14 +23,28 @@ from contextlib import contextmanager
 from math import inf
 from typing import Any, TextIO
 
+from rmqalloc.errors import Error
 from rmqalloc.results.renderer import encodable, has_colour
 from rmqalloc.text import harmless, message
 
-__all__ = ["ChangingLine", "guarded", "hand_over", "say", "say_lines", "tell"]
+__all__ = ["ChangingLine", "ClosedPipeError", "guarded", "hand_over", "pipe_watched", "say", "say_lines", "tell"]
 
 _COLOUR = re.compile("(\x1b\\[(?:[012]|3[1-7])m)")
 _CLEARED_LINE = "\r\x1b[K"
 _LINE_EVERY = 5.0
+
+
+class ClosedPipeError(Error):
+    """Whoever read standard output (head, say) has gone."""
+
+
+@contextmanager
+def pipe_watched() -> Iterator[None]:
+    """Turn a pipe that breaks into ClosedPipeError; of a BrokenPipeError click makes an exit with 1, as of any failure."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise ClosedPipeError("the reader of the output has gone") from error
 
 
 def say(text: str = "", err: bool = False, end: str = "\n") -> None:

@@ -12,8 +12,8 @@
     The result; the commands of every step.
 """
 
-from rmqalloc.optimisation._goals import GOALS
 from rmqalloc.optimisation._optimisation import Optimisation
 from rmqalloc.optimisation._optimise import optimise
+from rmqalloc.optimisation.goals import GOALS
 
 __all__ = ["GOALS", "Optimisation", "optimise"]

@@ -8,7 +8,7 @@ from typing import IO, ClassVar
 
 import pyarrow as pa
 
-from rmqalloc.optimisation._goals import GOALS
+from rmqalloc.optimisation.goals import GOALS
 from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import bounded, terminal_table
 from rmqalloc.results.schemas import columns

@@ -14,9 +14,9 @@ from rmqalloc.evidence import Known
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import computed_otherwise, method_set
 from rmqalloc.globs import is_pattern
-from rmqalloc.optimisation._goals import DEFAULT_GOALS, bounds_named, goals_named
 from rmqalloc.optimisation._group_search import Asked, Searched, searched
 from rmqalloc.optimisation._optimisation import RUNBOOK_SCHEMA, SEARCHES_SCHEMA, Optimisation, front_schema
+from rmqalloc.optimisation.goals import DEFAULT_GOALS, bounds_named, goals_named
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import none_left
 from rmqalloc.rollouts.resize import Resize, resize_of, undrained, widest

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from rmqalloc.evidence.method import Method
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.optimisation._acts import Act, GroupChange
-from rmqalloc.optimisation._goals import Figures, Steps, excess, non_dominated
 from rmqalloc.optimisation._ways import Choices, Orders, Way
+from rmqalloc.optimisation.goals import Figures, Steps, excess, non_dominated
 from rmqalloc.rollouts.planned_groups import PlannedGroups
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout

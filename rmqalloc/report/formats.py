@@ -23,6 +23,10 @@ _ROWS = 10_000
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|~"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
+class ColumnError(ArgumentError):
+    """A table has no such column; the message lists those that it has."""
+
+
 def write_table(
     table: pa.Table,
     output: str,
@@ -52,8 +56,10 @@ def write_table(
 
     Raises
     ------
+    ColumnError
+        The table has no such column.
     ValueError
-        The output, a column or ``top`` is not what it can be, or Parquet would go to a terminal.
+        The output or ``top`` is not what it can be, or Parquet would go to a terminal.
 
     Examples
     --------
@@ -84,7 +90,7 @@ def _chosen(
     unknown = [name for name in [*wanted, *(key.removeprefix("-") for key in keys)] if name not in table.column_names]
     if unknown:
         meant = did_you_mean(unknown[0], table.column_names)
-        raise ArgumentError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{meant}")
+        raise ColumnError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{meant}")
     top = checked_top(top)
     ordered = table.take(order_of(table, keys)) if keys else table
     shown = ordered.select(wanted).slice(0, top)

@@ -210,14 +210,14 @@ def test_a_broker_goes_and_comes_back(run, file):
 def test_columns_and_order_are_of_one_table(run, file):
     code, out, _ = run("restart", "-f", file, "-g", "g", "--columns", "step,moved", "--sort", "-step", "--top", 1)
     assert (code, out.split()[:2]) == (0, ["step", "moved"])
-    assert run("restart", "-f", file, "--sort", "beauty")[:2] == (1, "")
+    assert run("restart", "-f", file, "--sort", "beauty")[:2] == (64, "")
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
         (["restart", "-g", "g", "-b", "5"], 1, "a batch of 5 is more than the 4 clients of consumer group 'g'"),
-        (["restart", "-g", "g", "-b", "many"], 1, "a batch is a number of clients from 1 on"),
+        (["restart", "-g", "g", "-b", "many"], 64, "a batch is a number of clients from 1 on"),
         (["restart", "-g", "nobody"], 1, "'nobody'"),
         (["restart", "--budget", "nan"], 64, "'nan' is not a number"),
         (["restart", "--max-moved-per-queue", "nan"], 64, "'nan' is not a number"),

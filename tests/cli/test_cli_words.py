@@ -1,7 +1,10 @@
 """Words of the command line: options mean the same in every verb, help lists exit codes, wrong names get suggestions."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import click
@@ -190,6 +193,36 @@ def test_what_any_verb_may_end_with(error, code, monkeypatch, run):
     else:
         assert run("doctor")[0] == code
         assert code in exit_codes.codes_of("doctor")
+
+
+@pytest.mark.parametrize("arguments", [["plan", *SEED, "--scale", "3"], ["plan", "--help"], ["check", *SEED]])
+def test_a_pipe_that_nobody_reads_is_no_success(arguments):
+    """A gate would pass in ``plan ... | head`` where the shell looks at each part of a pipe."""
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as out:
+        done = subprocess.run(
+            [sys.executable, "-m", "rmqalloc", *arguments], stdout=out, stderr=subprocess.PIPE, text=True
+        )
+    assert (done.returncode, done.stderr) == (exit_codes.PIPE, "")
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [
+        (
+            "rollout",
+            "needs broker, queues, restart, strategy or subscription before its options, such as rmqalloc rollout r",
+        ),
+        (
+            "optimise",
+            "needs numbers, restart, scale or strategy before its options, such as rmqalloc optimise restart -f",
+        ),
+    ],
+)
+def test_options_before_the_kind_of_change_name_what_is_missing(verb, said, run):
+    code, _, err = run(verb, *SEED)
+    assert code == exit_codes.USAGE and said in err
 
 
 # --- Suggestions ---

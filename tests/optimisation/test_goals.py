@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmqalloc.optimisation._goals import Steps, excess, non_dominated
+from rmqalloc.optimisation.goals import Steps, excess, non_dominated
 
 ROWS = {
     "consumer_group": ["0"] * 3 + ["1"] * 2,

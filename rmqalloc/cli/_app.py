@@ -10,6 +10,7 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._error_handler import exit_code_of, verb_of
+from rmqalloc.cli._help_sections import QUESTIONS, write_commands
 from rmqalloc.cli._sink import guarded, pipe_watched, say
 
 VERBS = {
@@ -18,12 +19,14 @@ VERBS = {
     "check": "rmqalloc.cli._check_command",
     "compare": "rmqalloc.cli._compare_command",
     "completion": "rmqalloc.cli._completion_command",
+    "context": "rmqalloc.cli._context_command",
     "convert": "rmqalloc.cli._convert_command",
     "diff": "rmqalloc.cli._diff_command",
     "doctor": "rmqalloc.cli._doctor_command",
     "example": "rmqalloc.cli._example_command",
     "explain": "rmqalloc.cli._explain_command",
     "generate": "rmqalloc.cli._generate_command",
+    "help": "rmqalloc.cli._help_command",
     "optimise": "rmqalloc.cli._optimise_command",
     "plan": "rmqalloc.cli._plan_command",
     "recommend": "rmqalloc.cli._recommend_command",
@@ -63,6 +66,11 @@ class LazyGroup(Suggesting):
             one.epilog = exit_codes.listed(exit_codes.codes_of(cmd_name))
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the verbs by the question that they answer."""
+        for question, names in QUESTIONS.items():
+            write_commands(question, self, names.split(), ctx, formatter)
+
 
 def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if wanted:
@@ -74,11 +82,17 @@ def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -
 
 @click.group(
     cls=LazyGroup,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
     epilog=exit_codes.listed(exit_codes.MEANINGS),
 )
 @click.option(
-    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+    "-V",
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version.",
 )
 def app() -> None:
     """RocketMQ queue allocation: who owns which queue, for one consumer group or for millions.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli._choices import Choice, FileOrExample, Number, Whole
+from rmqalloc.cli._choices import Amount, Choice, Count, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._renamed import renamed
@@ -27,8 +27,8 @@ Command = Callable[..., Any]
 _KINDS: dict[str, dict[str, Any]] = {
     "text": {},
     "texts": {"multiple": True},
-    "count": {"type": Whole(min=0)},
-    "share": {"type": Number(0, 1)},
+    "count": {"type": Count(min=0)},
+    "share": {"type": Amount(0, 1)},
     "flag": {"is_flag": True},
     "switch": {},
 }
@@ -73,7 +73,7 @@ def _spark_options(command: Command) -> Command:
     "owners unless there are scenarios, then metrics.",
 )
 @renamed("--output", "--show", "show", ("--output", "output"), type=Choice(_SHOWN))
-@click.option("--threads", type=Whole(min=1), help="Threads to work on; by default one per processor.")
+@click.option("--threads", type=Count(min=1), help="Threads to work on; by default one per processor.")
 @_spark_options
 def bulk(
     source: str | None,

@@ -64,7 +64,7 @@ class Choice(_Choice):
             raise click.BadParameter(error.message.rstrip(".") + meant, error.ctx, error.param) from None
 
 
-class Whole(click.IntRange):
+class Count(click.IntRange):
     """A whole number within bounds."""
 
     name = "n"
@@ -79,7 +79,7 @@ class Whole(click.IntRange):
         return number
 
 
-class Number(click.FloatRange):
+class Amount(click.FloatRange):
     """A number within bounds; not NaN, to which every bound holds."""
 
     name = "x"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._help_sections import write_commands
 from rmqalloc.text import did_you_mean, message
 
 __all__ = ["Suggesting"]
@@ -23,6 +24,10 @@ class Suggesting(click.Group):
             kinds = f"{', '.join(others)} or {last}"
             ctx.fail(f"{path} needs {kinds} before its options, such as {path} {first} {args[0]} ...")
         return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, each with all of its first sentence."""
+        write_commands("Commands", self, self.list_commands(ctx), ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

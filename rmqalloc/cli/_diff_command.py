@@ -70,6 +70,9 @@ def diff(
     from rmqalloc.diffs.state_files import read_state
     from rmqalloc.plans import Plan
 
+    if after is None:
+        live, *usual = live.reached()
+        groups, topics = groups or usual[0], topics or usual[1]
     _check_sides(before, after, live)
     one, said = read_state(before)
     other, more = (_now(live, groups or ALL, topics or ALL), ()) if after is None else read_state(after)

@@ -14,6 +14,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from rmqalloc.cli._help_sections import write_options
 from rmqalloc.cli._renamed import UNTIL
 from rmqalloc.cli._sink import tell
 from rmqalloc.text import counted, named, nearest
@@ -26,6 +27,7 @@ NO_OPTIONS: Mapping[str, str] = {
     "RMQALLOC_ACCESS_KEY": "access key of the cluster, unless --acl-file is given",
     "RMQALLOC_SECRET_KEY": "its secret key",
     "RMQALLOC_SECURITY_TOKEN": "its token, where the cluster asks for one",
+    "RMQALLOC_CONTEXT": "cluster of config.yaml to read, unless --context is given",
     "RMQALLOC_THREADS": "threads that strategies use, 1 by default",
     "RMQALLOC_ISA": "instruction set to use: plain, scalar, avx2, avx512 or neon",
     "_RMQALLOC_COMPLETE": "set by the scripts of rmqalloc completion",
@@ -93,6 +95,10 @@ class Verb(click.Command):
             if error.param is not None and (name := _set_by(ctx, error.param)):
                 error.param_hint = f"{error.param.get_error_hint(ctx)} (from {name} of the environment)"
             raise
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options in sections."""
+        write_options(self, ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; a note before any error names the options that the environment sets."""

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from rmqalloc.cli._choices import Whole
+from rmqalloc.cli._choices import Count
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._sink import say
 from rmqalloc.text import printable
@@ -14,14 +14,14 @@ from rmqalloc.text import printable
 @click.command(cls=Verb)
 @click.option(
     "--units",
-    type=Whole(min=0),
+    type=Count(min=0),
     default=1_000_000,
     show_default=True,
     help="Consumer groups times their topics.",
 )
-@click.option("--seed", type=Whole(min=0), default=0, show_default=True, help="Equal seeds give equal fleets.")
+@click.option("--seed", type=Count(min=0), default=0, show_default=True, help="Equal seeds give equal fleets.")
 @click.option(
-    "--files", type=Whole(min=1), default=16, show_default=True, help="Parquet files; the rows stay the same."
+    "--files", type=Count(min=1), default=16, show_default=True, help="Parquet files; the rows stay the same."
 )
 @click.option("--out", required=True, type=click.Path(), help="Directory for the files.")
 def generate(units: int, seed: int, files: int, out: str) -> None:

@@ -6,12 +6,14 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+from click.core import ParameterSource
 
-from rmqalloc.cli._choices import Command, Number, Whole, bundle, seconds
+from rmqalloc.cli._choices import Amount, Command, Count, bundle, seconds
+from rmqalloc.cli._contexts import VARIABLE, chosen, config_folder, in_use
 from rmqalloc.cli._sink import ChangingLine, say, tell
 from rmqalloc.errors import ArgumentError
 
@@ -40,6 +42,8 @@ class Live:
         Whether offsets are asked, and what every client owns.
     deadline : float or None
         Seconds that reading everything may take; what is not read by then is missing.
+    context : str or None
+        Name of the context that was asked for.
     is_quiet : bool
         Whether nothing is printed on standard error, neither how far it is nor what was found: it was looked before.
     """
@@ -57,6 +61,7 @@ class Live:
     lag: bool = True
     running_info: bool = True
     deadline: float | None = None
+    context: str | None = None
     is_quiet: bool = False
 
     @property
@@ -64,23 +69,49 @@ class Live:
         """The name servers as text, empty if none is named."""
         return self.name_server or os.environ.get("NAMESRV_ADDR", "")
 
+    def reached(self) -> Reached:
+        """Return how the cluster is reached that the options, the environment or the context in use name."""
+        name = self.context if self.name_server is None else None
+        if name is None and not self.servers:
+            name = in_use()
+            if name is not None:
+                tell("note", f"cluster of the context {name}, which rmqalloc context use has chosen")
+        if name is None:
+            return Reached(self)
+        found, ctx = chosen(name), click.get_current_context()
+        given = {one: value for one, value in found.options(config_folder()).items() if not _is_given(ctx, one)}
+        return Reached(replace(self, **given), found.groups, found.topics)
+
     def how(self) -> dict[str, Any]:
         """Return arguments of `rmqalloc.fetch`."""
-        return {name: value for name, value in vars(self).items() if name not in ("name_server", "is_quiet")}
+        return {name: value for name, value in vars(self).items() if name not in ("name_server", "context", "is_quiet")}
+
+
+class Reached(NamedTuple):
+    """A cluster, and what is looked at there where the options name nothing."""
+
+    live: Live
+    groups: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+def _is_given(ctx: click.Context, name: str) -> bool:
+    """Return whether an option is given, on the command line or by its variable."""
+    return ctx.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
 _FILE = click.Path(exists=True, dir_okay=False)
 _OPTIONS = (
     click.option("--running-info/--no-running-info", default=True, help="Ask every client which queues it owns."),
     click.option("--lag/--no-lag", default=True, help="Ask how far every queue has been consumed."),
-    click.option("--parallel", type=Whole(1, 64), default=4, show_default=True, help="Most requests at a server."),
+    click.option("--parallel", type=Count(1, 64), default=4, show_default=True, help="Most requests at a server."),
     click.option(
         "--deadline",
         callback=seconds,
         metavar="TIME",
         help="Time for reading a running cluster, such as 30s; what is not read by then is missing (exit code 4).",
     ),
-    click.option("--timeout", type=Number(0.1, 600), default=5, show_default=True, help="Seconds for an answer."),
+    click.option("--timeout", type=Amount(0.1, 600), default=5, show_default=True, help="Seconds for an answer."),
     click.option("--tls-insecure", is_flag=True, help="Speak TLS with anybody: do not verify the server."),
     click.option("--tls-key", type=_FILE, help="Key of --tls-cert, if it is not in there."),
     click.option("--tls-cert", type=_FILE, help="The client's own certificate (PEM), with TLS."),
@@ -99,6 +130,11 @@ _OPTIONS = (
         "RMQALLOC_SECRET_KEY of the environment.",
     ),
     click.option(
+        "--context",
+        metavar="NAME",
+        help=f"A cluster of config.yaml (`rmqalloc context list`) instead of -n; {VARIABLE} of the environment by default.",
+    ),
+    click.option(
         "-n",
         "--name-server",
         metavar="HOST:PORT[;...]",
@@ -107,10 +143,16 @@ _OPTIONS = (
 )
 
 
+def _live(context: str | None = None, **given: Any) -> Live:
+    if context is not None and given["name_server"] is not None:
+        raise click.UsageError("--context and -n each name a cluster; give one of them")
+    return Live(context=context or os.environ.get(VARIABLE) or None, **given)
+
+
 def live_options(command: Command) -> Command:
     """Add the options that reach a running cluster; the command gets them as one argument, ``live``."""
 
-    return bundle("live", Live, _OPTIONS, command)
+    return bundle("live", _live, _OPTIONS, command, [one.name for one in fields(Live)])
 
 
 def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:

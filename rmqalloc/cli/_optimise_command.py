@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice, Command, Number, TextType, Whole, bundle, read_by
+from rmqalloc.cli._choices import Amount, Choice, Command, Count, TextType, bundle, read_by
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._options import file_to_write, informed_by_option
 from rmqalloc.cli._planning import tell_broken
@@ -140,7 +140,7 @@ _SHARED = (
     *(
         click.option(
             f"--max-{name.replace('_', '-')}",
-            type=Number(0),
+            type=Amount(0),
             metavar="X",
             help=f"Most of the goal {name.replace('_', '-')}.",
         )
@@ -152,7 +152,7 @@ _SHARED = (
     informed_by_option,
     click.option(
         "--step-seconds",
-        type=Number(0),
+        type=Amount(0),
         default=60.0,
         show_default=True,
         metavar="S",
@@ -160,13 +160,13 @@ _SHARED = (
     ),
     click.option(
         "--evaluations",
-        type=Whole(1),
+        type=Count(1),
         default=2000,
         show_default=True,
         metavar="N",
         help="Most ways of a group to evaluate; if there are no more, the answer is exact.",
     ),
-    click.option("--seed", type=Whole(0), default=0, show_default=True, help="Another seed, another search."),
+    click.option("--seed", type=Count(0), default=0, show_default=True, help="Another seed, another search."),
     click.option(
         "--show",
         type=Choice(SHOWN),
@@ -199,7 +199,7 @@ def restart(inputs: Inputs, options: _Options, surge: bool | None, stable_ids: b
 
 @optimise.command()
 @_shared
-@click.option("--to", type=Whole(1), required=True, metavar="N", help="Clients of every group in the end.")
+@click.option("--to", type=Count(1), required=True, metavar="N", help="Clients of every group in the end.")
 def scale(inputs: Inputs, options: _Options, to: int) -> int:
     """Add clients or take some away: which ones leave, in which batches.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rmqalloc.cli._choices import Choice, Command, FileOrExample, TextType, Whole, bundle
+from rmqalloc.cli._choices import Choice, Command, Count, FileOrExample, TextType, bundle
 from rmqalloc.cli._sink import hand_over
 from rmqalloc.errors import Error
 from rmqalloc.strategies.by_name import (
@@ -100,7 +100,7 @@ def _parameter_option(strategy: str, parameter: Parameter) -> Callable[[Command]
     help_text = f"{parameter.text}, for {strategy}{default}."
     if parameter.kind == "names":
         return click.option(*flags, metavar=f"{parameter.metavar},...", help=help_text)
-    return click.option(*flags, type=Whole(min=0), metavar=parameter.metavar, help=help_text)
+    return click.option(*flags, type=Count(min=0), metavar=parameter.metavar, help=help_text)
 
 
 class Changes(NamedTuple):
@@ -131,7 +131,7 @@ class _Scale(TextType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the text as it is, once its number is one."""
-        Whole(0)(_and_room(str(value))[0], param, ctx)
+        Count(0)(_and_room(str(value))[0], param, ctx)
         return str(value)
 
 
@@ -161,7 +161,7 @@ _CHANGE_OPTIONS = (
         metavar="S",
         help="Another strategy, e.g. CONSISTENT_HASH:160, MACHINE_ROOM_NEARBY-AVG or 'CANARY(share=0.05)'.",
     ),
-    click.option("--to-virtual-nodes", type=Whole(0), metavar="N", help="Ring positions per client."),
+    click.option("--to-virtual-nodes", type=Count(0), metavar="N", help="Ring positions per client."),
     click.option(
         "--lose-room", multiple=True, metavar="ROOM", help="A machine room with all in it is cut off; repeats."
     ),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice, Number, Whole
+from rmqalloc.cli._choices import Amount, Choice, Count
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import (
     Changes,
@@ -62,11 +62,11 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
     help="Sign the saved plan with the key in this file, of 32 bytes or more (HMAC-SHA256).",
 )
 @click.option("--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner.")
-@click.option("--max-skew", type=Number(0), metavar="X", help="Gate: greatest skew of a group after.")
+@click.option("--max-skew", type=Amount(0), metavar="X", help="Gate: greatest skew of a group after.")
 @click.option(
-    "--max-unowned", type=Whole(0), metavar="N", help="Gate: most written queues unowned while clients follow."
+    "--max-unowned", type=Count(0), metavar="N", help="Gate: most written queues unowned while clients follow."
 )
-@click.option("--max-double", type=Whole(0), metavar="N", help="Gate: most queues of several owners while they do.")
+@click.option("--max-double", type=Count(0), metavar="N", help="Gate: most queues of several owners while they do.")
 @max_unowned_seconds_option
 @informed_by_option
 @click.option("--fail-if-worse", is_flag=True, help="Gate: skew, idle, unowned and greatest load must not grow.")

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Number, Whole
+from rmqalloc.cli._choices import Amount, Count
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._options import informed_by_option, strategy_options
 from rmqalloc.cli._planning import rooms_unknown, tell_broken
@@ -43,11 +43,11 @@ def rollout() -> None:
 @click.option("--new-addresses", is_flag=True, help="Clients come back from other addresses, as pods do.")
 @click.option(
     "--budget",
-    type=Number(0),
+    type=Amount(0),
     metavar="X",
     help="Try every size of a batch, choose the smallest with at most X moves per queue.",
 )
-@click.option("--max-batch", type=Whole(1), metavar="N", help="With --budget: largest batch to try.")
+@click.option("--max-batch", type=Count(1), metavar="N", help="With --budget: largest batch to try.")
 @informed_by_option
 def restart(
     inputs: Inputs,
@@ -156,7 +156,7 @@ def subscription(inputs: Inputs, how: dict[str, Any], printing: Printing, batch:
 @rollout.command()
 @rollout_options
 @refreshed_option
-@click.option("--to", type=Whole(1), required=True, metavar="N", help="Queues on each broker.")
+@click.option("--to", type=Count(1), required=True, metavar="N", help="Queues on each broker.")
 @click.option("--broker", "brokers", multiple=True, metavar="PATTERN", help="Only brokers such as 'broker-*'; repeats.")
 @click.option("--assume-drained", is_flag=True, help="Take a backlog that is not known for none.")
 def queues(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice, Command, Number, Whole, bundle, read_by
+from rmqalloc.cli._choices import Amount, Choice, Command, Count, bundle, read_by
 from rmqalloc.cli._options import max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
@@ -114,17 +114,17 @@ _OPTIONS = (
     max_unowned_seconds_option,
     click.option(
         "--max-double",
-        type=Whole(0),
+        type=Count(0),
         metavar="N",
         help="Gate: most queues that two clients read at the worst moment of a step.",
     ),
     click.option(
         "--max-unowned",
-        type=Whole(0),
+        type=Count(0),
         metavar="N",
         help="Gate: most written queues unread at the worst moment of a step.",
     ),
-    click.option("--max-moved-per-queue", type=Number(0), metavar="X", help="Gate: most moves per queue in all."),
+    click.option("--max-moved-per-queue", type=Amount(0), metavar="X", help="Gate: most moves per queue in all."),
     table_options(""),
     click.option(
         "--show",
@@ -133,7 +133,7 @@ _OPTIONS = (
         "the rollout does not apply. "
         "Without it, totals and steps as text, or steps for programs.",
     ),
-    click.option("--seed", type=Whole(0), default=0, show_default=True, help="Another seed, another shuffled order."),
+    click.option("--seed", type=Count(0), default=0, show_default=True, help="Another seed, another shuffled order."),
     click.option(
         "--order",
         type=Choice(("shuffled", "sorted", "reversed")),
@@ -162,7 +162,7 @@ batch_option = click.option(
 
 refreshed_option = click.option(
     "--refreshed",
-    type=Number(0, 1),
+    type=Amount(0, 1),
     default=0.5,
     show_default=True,
     metavar="SHARE",

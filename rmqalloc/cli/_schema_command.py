@@ -14,6 +14,7 @@ KINDS = {
     "scenarios": "rmqalloc.scenarios.scenarios_schema",
     "simulation": "rmqalloc.simulation.script_schema",
     "gates": "rmqalloc.plans.gates_schema",
+    "config": "rmqalloc.cli._contexts.config_schema",
     "rooms": "rmqalloc.evidence.rooms_schema",
     "plan": "rmqalloc.plans.plan_schema",
 }
@@ -23,7 +24,7 @@ KINDS = {
 @click.command(cls=Verb)
 @click.argument("kind", type=Choice(tuple(KINDS)))
 def schema(kind: str) -> None:
-    """Print the JSON Schema (2020-12) of a KIND of file: snapshot, scenarios, simulation, gates, rooms or plan.
+    """Print the JSON Schema (2020-12) of a KIND of file: snapshot, scenarios, simulation, gates, config, rooms or plan.
 
     A file may name it under the key $schema, as editors have it; rmqalloc leaves that key out.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from rmqalloc.cli._choices import Choice, FileOrExample, Whole
+from rmqalloc.cli._choices import Choice, Count, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import schema_option
 from rmqalloc.cli._renamed import renamed
@@ -21,7 +21,7 @@ def _schema() -> Mapping[str, Any]:
 
 @click.command(cls=Verb)
 @click.argument("script", type=FileOrExample("simulation", must_exist=True))
-@click.option("--seed", type=Whole(min=0), help="Seed instead of the script's; equal seeds give equal output.")
+@click.option("--seed", type=Count(min=0), help="Seed instead of the script's; equal seeds give equal output.")
 @click.option("--profile", type=Choice(["5.5", "5.3", "4.9"]), help="Release of RocketMQ instead of the script's.")
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Directory for the figures and intervals (JSON, Parquet)."

@@ -30,7 +30,8 @@ def snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow
     from rmqalloc.evidence import evidence_lines, with_strategies
     from rmqalloc.snapshot.files import write_snapshot
 
-    taken = with_strategies(live_snapshot(live, groups or ALL, topics or ALL))
+    live, *usual = live.reached()
+    taken = with_strategies(live_snapshot(live, groups or usual[0] or ALL, topics or usual[1] or ALL))
     print_notes(evidence_lines(taken))
     write_snapshot(taken, out)
     return partial_code(taken, Inputs(live.servers, allow_partial=allow_partial))

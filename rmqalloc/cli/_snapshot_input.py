@@ -165,12 +165,18 @@ def _inputs(
     live: Live,
     evidence: EvidenceOptions,
 ) -> Inputs:
-    if file is None and not live.servers:
-        raise click.UsageError("no snapshot is given: -f FILE is one, -n HOST:PORT takes one of a running cluster")
-    if file is not None and live.name_server is not None:
-        raise click.UsageError("-f is a file and -n a running cluster; give one of them")
-    named, reached = (file, None) if file is not None else (live.servers, live)
-    return Inputs(named, form, groups or ALL, topics or ALL, allow_partial, reached, evidence=evidence)
+    if file is not None:
+        if live.name_server is not None:
+            raise click.UsageError("-f is a file and -n a running cluster; give one of them")
+        return Inputs(file, form, groups or ALL, topics or ALL, allow_partial, evidence=evidence)
+    reached = live.reached()
+    servers = reached.live.servers
+    if not servers:
+        raise click.UsageError(
+            "no snapshot is given: -f FILE is one, -n HOST:PORT or --context NAME takes one of a running cluster"
+        )
+    groups, topics = groups or reached.groups or ALL, topics or reached.topics or ALL
+    return Inputs(servers, form, groups, topics, allow_partial, reached.live, evidence=evidence)
 
 
 def snapshot_options(command: Command) -> Command:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rmqalloc.cli._choices import Choice, Command, Whole, bundle
+from rmqalloc.cli._choices import Choice, Command, Count, bundle
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._sink import say_lines
 
@@ -63,7 +63,7 @@ def table_options(as_text: str) -> Callable[[Command], Command]:
     """Add ``--output``, ``--columns``, ``--sort`` and ``--top``; the command gets them as one argument, ``tables``."""
 
     options = (
-        click.option("--top", type=Whole(1), metavar="N", help=f"At most N rows{as_text}."),
+        click.option("--top", type=Count(1), metavar="N", help=f"At most N rows{as_text}."),
         click.option("--sort", metavar="[-]NAME,...", help="Columns to sort by; - before a name: the largest first."),
         click.option("--columns", metavar="NAME,...", help="Columns of the table."),
         click.option(

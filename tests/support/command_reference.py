@@ -10,6 +10,7 @@ from cli_commands import COMMANDS
 
 from rmqalloc.audit import RULES
 from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.cli._help_sections import SECTIONS, section_of
 
 PAGE = ROOT / "docs" / "commands.md"
 RULES_PAGE = ROOT / "docs" / "check.md"
@@ -19,18 +20,6 @@ Every verb with its options in sections, made from the commands by `python tests
 `rmqalloc VERB --help` prints the same. Options that several verbs share come first; a verb then names the sections it
 shares. [Exit codes](command-line.md#exit-codes) of all verbs stand in one table.
 """
-SECTIONS = {
-    "Snapshot options": "file group topic from allow-partial",
-    "Cluster options": "name-server acl-file acl-address tls tls-ca tls-cert tls-key tls-insecure timeout deadline parallel lag"
-    " running-info",
-    "Strategy options": "strategy assume rooms broker-room client-room",
-    "Gate options": "require informed-by",
-    "Search options": "goal evaluations seed order batches step-seconds max-batches max-double-owned max-duration max-idle"
-    " max-load max-moves max-unowned",
-    "Output options": "output out columns sort top show self-check",
-}
-"""Options by section; those that say that they are a gate are gate options, all others in a section of their own."""
-OTHERS = "Other options"
 WITH_SHARED = 4
 """An option that is the same in so many commands stands with the shared ones."""
 
@@ -41,13 +30,13 @@ def page():
     shared = {text: section_of(option) for command in COMMANDS.values() for option in options(command)
               if counted[text := row(option)] >= WITH_SHARED}  # fmt: skip
     parts = [HEAD, "## Shared options\n"]
-    for section in (*SECTIONS, OTHERS):
+    for section in SECTIONS:
         parts += table(f"### {section}\n", sorted(one for one, at in shared.items() if at == section))
     for words, command in COMMANDS.items():
         parts += [f"\n{'#' * (len(words) + 1)} {' '.join(words)}\n", *helped(command)]
         if command.collect_usage_pieces(click.Context(command)) != ["[OPTIONS]"]:
             parts += ["```text", usage(words, command), "```\n"]
-        for section in (OTHERS, *SECTIONS):
+        for section in SECTIONS:
             mine = [row(option) for option in options(command) if section_of(option) == section]
             parts += table(f"**{section}**\n", [one for one in mine if one not in shared])
         if also := shared_with(command, shared):
@@ -58,14 +47,6 @@ def page():
 def table(title, rows):
     """A table below its title, or nothing."""
     return [title, "| option | default | |\n| --- | --- | --- |\n" + "".join(rows)] if rows else []
-
-
-def section_of(option):
-    """The section that an option belongs to."""
-    name = max(option.opts, key=len).lstrip("-")
-    if (option.help or "").startswith("Gate:"):
-        return "Gate options"
-    return next((section for section, names in SECTIONS.items() if name in names.split()), OTHERS)
 
 
 def shared_with(command, shared):

@@ -1,0 +1,88 @@
+"""``rmqalloc context``: clusters by name, which of them is in use, and whether it answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc.cli import _contexts
+from rmqalloc.cli._command_groups import Suggesting
+from rmqalloc.cli._live_options import Live, live_snapshot
+from rmqalloc.cli._sink import say
+from rmqalloc.cli._snapshot_input import ALL, Inputs, partial_code
+from rmqalloc.cli._table_options import TableOptions, table_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@click.group(cls=Suggesting)
+def context() -> None:
+    """Name clusters once, in config.yaml, and choose the one that every verb reads."""
+
+
+@context.command("list")
+@table_options("")
+def list_contexts(tables: TableOptions) -> None:
+    """List the clusters of config.yaml, and which is in use.
+
+    \b
+    rmqalloc context list
+    rmqalloc schema config                                     # what the file may hold
+    """
+    found = _contexts.contexts()
+    if not found and tables.is_text:
+        say(
+            f"{_contexts.config_folder() / 'config.yaml'} names no cluster: `rmqalloc schema config` says what it may hold."
+        )
+        return
+    tables.write(_table(found))
+
+
+def _table(found: dict[str, _contexts.Context]) -> pa.Table:
+    import pyarrow as pa
+
+    in_use = _contexts.in_use()
+    rows = [
+        {
+            "in_use": name == in_use,
+            "context": name,
+            "name_servers": one.name_servers,
+            "groups": " ".join(one.groups) or None,
+            "acl_file": one.acl_file,
+            "tls": bool(one.tls or one.tls_ca or one.tls_cert or one.tls_key or one.tls_insecure),
+        }
+        for name, one in found.items()
+    ]
+    texts = [(name, pa.string()) for name in ("context", "name_servers", "groups", "acl_file")]
+    return pa.Table.from_pylist(rows, pa.schema([("in_use", pa.bool_()), *texts, ("tls", pa.bool_())]))
+
+
+@context.command()
+@click.argument("name")
+def use(name: str) -> None:
+    """Let every verb read the cluster NAME, unless -f, -n, --context or a variable names another.
+
+    \b
+    rmqalloc context use production
+    """
+    _contexts.use(name)
+    say(f"{name} is in use: {_contexts.chosen(name).name_servers}")
+
+
+@context.command()
+@click.argument("name", required=False)
+def test(name: str | None) -> int:
+    """Read the cluster NAME, or the one in use, and say what answers.
+
+    \b
+    rmqalloc context test production
+    """
+    live, groups, topics = Live(context=name, running_info=False, lag=False).reached()
+    if not live.servers:
+        raise click.UsageError("no context is in use: name one, or choose one by `rmqalloc context use NAME`")
+    taken = live_snapshot(live, groups or ALL, topics or ALL)
+    silent = {one.source for one in taken.errors}
+    say(f"{live.servers}: {len(taken.brokers):,} brokers, {len(silent):,} sources without an answer")
+    return partial_code(taken, Inputs(live.servers))

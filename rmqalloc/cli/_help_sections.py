@@ -1,0 +1,83 @@
+"""Help by task: which section an option stands in, and which question a verb answers.
+
+The help of a verb and the page of all commands (docs/commands.md) take both from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import click
+
+__all__ = ["OTHERS", "QUESTIONS", "SECTIONS", "section_of", "write_commands", "write_options"]
+
+OTHERS = "Options"
+_GATES = "Gates"
+
+SECTIONS: Mapping[str, str] = {
+    "What changes": "undo scale add-client remove-client add-broker remove-broker set-queues to-strategy to-virtual-nodes"
+    " lose-room scenario with-retry",
+    OTHERS: "",
+    "Search": "goal evaluations seed order batches step-seconds max-batches max-double-owned max-duration max-idle max-load"
+    " max-moves max-unowned",
+    _GATES: "require informed-by detailed-exitcode gates",
+    "Which snapshot": "file group topic from allow-partial context",
+    "Strategies and rooms": "strategy assume rooms broker-room client-room",
+    "Cluster access": "name-server acl-file acl-address tls tls-ca tls-cert tls-key tls-insecure timeout deadline parallel lag"
+    " running-info",
+    "Output": "output out columns sort where top show by wide self-check sign-key help",
+}
+"""Options by section, in the order of the help; those that say that they are a gate are gates, all others `OTHERS`."""
+
+QUESTIONS: Mapping[str, str] = {
+    "What is?": "groups show explain allocate snapshot",
+    "What if?": "plan rollout compare recommend optimise simulate bulk",
+    "What went wrong?": "check diff verify doctor",
+    "Clusters, files and pages": "context report convert example schema generate completion help",
+}
+"""Verbs by the question that they answer."""
+
+
+def section_of(option: click.Parameter) -> str:
+    """Return the section that an option stands in.
+
+    Examples
+    --------
+    >>> section_of(click.Option(["--scale"])), section_of(click.Option(["--max-moved"], help="Gate: most moves."))
+    ('What changes', 'Gates')
+    """
+    name = max(option.opts, key=len).lstrip("-")
+    if (getattr(option, "help", None) or "").startswith("Gate:"):
+        return _GATES
+    return next((section for section, names in SECTIONS.items() if name in names.split()), OTHERS)
+
+
+def in_sections(options: Iterable[click.Parameter]) -> Iterator[tuple[str, list[click.Parameter]]]:
+    """Yield the sections that options stand in, each with its options."""
+    found: dict[str, list[click.Parameter]] = {section: [] for section in SECTIONS}
+    for option in options:
+        found[section_of(option)].append(option)
+    yield from ((section, some) for section, some in found.items() if some)
+
+
+def write_options(command: click.Command, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    """Write the options of a command, a section after the other."""
+    for section, options in in_sections(command.get_params(ctx)):
+        records = [record for option in options if (record := option.get_help_record(ctx)) is not None]
+        if records:
+            with formatter.section(section):
+                formatter.write_dl(records)
+
+
+def write_commands(
+    title: str, group: click.Group, names: Iterable[str], ctx: click.Context, formatter: click.HelpFormatter
+) -> None:
+    """Write commands below a title, each with all of its first sentence."""
+    found = ((name, group.get_command(ctx, name)) for name in names)
+    with formatter.section(title):
+        formatter.write_dl([(name, first_sentence(command)) for name, command in found if command is not None])
+
+
+def first_sentence(command: click.Command) -> str:
+    """Return the first paragraph of a command's help in one line."""
+    return " ".join((command.help or "").split("\n\n")[0].split())

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
 
+import click
+
 from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents.fields import Duration, FieldError, Number, Text, Texts, Whole
 from rmqalloc.documents.records import MappingOf, Maybe, document_schema, record
@@ -45,7 +47,7 @@ _PATHS = ("acl_file", "tls_ca", "tls_cert", "tls_key")
 
 
 class ContextError(DocumentError):
-    """There is no such context, or the file of contexts is none; the message says which there are."""
+    """The file of contexts cannot be read as one."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +136,12 @@ def use(name: str) -> None:
 
 
 def chosen(name: str) -> Context:
-    """Return a context by name; ContextError if there is none."""
+    """Return a context by name; none of that name is wrong usage."""
     found = contexts()
     if name not in found:
         path = config_folder() / _FILE
         known = f"{path} has {named(list(found))}{did_you_mean(name, found)}" if found else f"{path} names none"
-        raise ContextError(f"there is no context {name!r}; {known}")
+        raise click.UsageError(f"there is no context {name!r}; {known}")
     return found[name]
 
 

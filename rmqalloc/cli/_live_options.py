@@ -78,8 +78,8 @@ class Live:
                 tell("note", f"cluster of the context {name}, which rmqalloc context use has chosen")
         if name is None:
             return Reached(self)
-        found, ctx = chosen(name), click.get_current_context()
-        given = {one: value for one, value in found.options(config_folder()).items() if not _is_given(ctx, one)}
+        found = chosen(name)
+        given = {one: value for one, value in found.options(config_folder()).items() if not is_given(one)}
         return Reached(replace(self, **given), found.groups, found.topics)
 
     def how(self) -> dict[str, Any]:
@@ -95,9 +95,12 @@ class Reached(NamedTuple):
     topics: tuple[str, ...] = ()
 
 
-def _is_given(ctx: click.Context, name: str) -> bool:
+def is_given(name: str) -> bool:
     """Return whether an option is given, on the command line or by its variable."""
-    return ctx.get_parameter_source(name) in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    return click.get_current_context().get_parameter_source(name) in (
+        ParameterSource.COMMANDLINE,
+        ParameterSource.ENVIRONMENT,
+    )
 
 
 _FILE = click.Path(exists=True, dir_okay=False)

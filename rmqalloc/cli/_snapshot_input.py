@@ -12,7 +12,7 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import _sink as sink
 from rmqalloc.cli._choices import Choice, Command, FileOrExample, bundle
-from rmqalloc.cli._live_options import Live, live_options, live_snapshot
+from rmqalloc.cli._live_options import Live, is_given, live_options, live_snapshot
 from rmqalloc.text import named
 
 if TYPE_CHECKING:
@@ -168,6 +168,8 @@ def _inputs(
     if file is not None:
         if live.name_server is not None:
             raise click.UsageError("-f is a file and -n a running cluster; give one of them")
+        if is_given("context"):
+            raise click.UsageError("-f is a file and --context is a running cluster; give one of them")
         return Inputs(file, form, groups or ALL, topics or ALL, allow_partial, evidence=evidence)
     reached = live.reached()
     servers = reached.live.servers

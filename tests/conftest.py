@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 
+import cache
 import hypothesis
 import package_under_test
 import pytest
@@ -29,8 +30,11 @@ def pytest_configure(config):
         raise pytest.UsageError(problem)
     from programs import QUICK_START
 
-    # Every program that a test starts takes it over: the driver of a Spark session is one of them.
+    # Every program that a test starts takes these over: the driver of a Spark session is one of them.
     os.environ["SPARK_SUBMIT_OPTS"] = QUICK_START
+    os.environ["XDG_CONFIG_HOME"] = str(cache.HOME / "no-configuration")  # not that of whoever runs the tests
+    for name in ("RMQALLOC_CONTEXT", "NAMESRV_ADDR"):
+        os.environ.pop(name, None)
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

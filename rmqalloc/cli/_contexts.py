@@ -124,9 +124,10 @@ def contexts() -> dict[str, Context]:
 def in_use() -> str | None:
     """Return the name of the context that `use` has noted, None for none."""
     try:
-        return (config_folder() / _IN_USE).read_text(encoding="utf-8").strip() or None
+        text = (config_folder() / _IN_USE).read_text(encoding="utf-8", errors="backslashreplace")
     except FileNotFoundError:
         return None
+    return text.strip() or None
 
 
 def use(name: str) -> None:

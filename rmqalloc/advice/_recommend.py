@@ -18,7 +18,7 @@ from rmqalloc.advice._churn import churn_table
 from rmqalloc.advice._config_lists import lists_of
 from rmqalloc.advice._owners_now import Present, present_of
 from rmqalloc.advice._rings import rings_table
-from rmqalloc.advice._sentences import advised_nodes, paragraph
+from rmqalloc.advice._sentences import advised_nodes, sentences
 from rmqalloc.advice._sizing import counts_table
 from rmqalloc.advice.advice import GROUPS_SCHEMA, ROOMS_SCHEMA, Advice
 from rmqalloc.evidence import Known
@@ -62,7 +62,7 @@ def advise(
     counts, rings, rooms = counts_table(present), rings_table(present), _rooms_table(present)
     churn, unweighed = churn_table(present)
     by_group = [_by_group(table) for table in (counts, rings, rooms, churn)]
-    rows = []
+    rows, said = [], {}
     for position, (group, lists) in enumerate(zip(planned.groups, assignments, strict=True)):
         of_counts, of_rings, of_rooms, of_churn = (found.get(group.consumer_group, []) for found in by_group)
         row = _row(present, position) | {
@@ -70,7 +70,8 @@ def advise(
             "virtual_nodes": advised_nodes(of_rings),
             "config_moves": lists.moved,
         }
-        rows.append(row | {"advice": paragraph(row, of_counts, of_rings, of_rooms, of_churn, lists)})
+        said[group.consumer_group] = sentences(row, of_counts, of_rings, of_rooms, of_churn, lists)
+        rows.append(row | {"advice": " ".join(said[group.consumer_group])})
     table = pa.Table.from_pylist(rows, GROUPS_SCHEMA)
     untried = [group.consumer_group for group in planned.groups if group.consumer_group not in by_group[0]]
     more = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
@@ -79,7 +80,7 @@ def advise(
             f"too large to weigh other strategies (more than {MOST_CELLS:,} moments times queues or clients), "
             f"{len(unweighed):,} of {len(planned.groups):,} groups: {named(unweighed)}"
         )
-    return Advice(table, counts, rings, rooms, churn, tuple(assignments), (*planned.warnings, *more))
+    return Advice(table, counts, rings, rooms, churn, tuple(assignments), (*planned.warnings, *more), said)
 
 
 def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:

@@ -19,11 +19,9 @@ WORTH_MOVES = 0.2
 """Least relative gain in moves for which another strategy is named."""
 
 
-def paragraph(group: Row, counts: Rows, rings: Rows, rooms: Rows, churn: Rows, lists: ConfigLists) -> str:
-    """Advice for a group, given its rows of the tables."""
-    return " ".join(
-        (*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_churn(churn), *_lists(group, lists))
-    )
+def sentences(group: Row, counts: Rows, rings: Rows, rooms: Rows, churn: Rows, lists: ConfigLists) -> tuple[str, ...]:
+    """Return advice for a group, given its rows of the tables."""
+    return (*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_churn(churn), *_lists(group, lists))
 
 
 def _sizes(group: Row, counts: Rows) -> Iterator[str]:

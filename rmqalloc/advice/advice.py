@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import IO, Any, ClassVar, NamedTuple
 
 import pyarrow as pa
@@ -14,10 +14,11 @@ from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.text import counted, first_of, named, printable
+from rmqalloc.results.wrapping import wrapped
+from rmqalloc.text import counted, more, named, printable
 
 _SHOWN = 20
-"""Groups with a paragraph unless more are asked for."""
+"""Groups that are shown unless more are asked for."""
 
 GROUPS_SCHEMA = columns(
     "consumer_group strategy: string",
@@ -147,6 +148,8 @@ class Advice(TableResult):
         A perfectly even list of queues for every client, with the fewest moves from now.
     warnings : tuple of str
         What is left out, and why.
+    sentences : dict of str to tuple of str
+        The sentences of ``advice``, by consumer group.
     """
 
     TABLES: ClassVar = ("groups", "counts", "rings", "rooms", "churn", "lists")
@@ -158,15 +161,24 @@ class Advice(TableResult):
     churn: pa.Table
     assignments: tuple[ConfigLists, ...]
     warnings: tuple[str, ...]
+    sentences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """Yield a paragraph on each of the first 20 groups or ``top``, most idle clients first, and a line on all."""
-        texts = self.groups["advice"].take(order_of(self.groups, "-idle,-skew")).to_pylist()
-        for text in first_of(texts, checked_top(top) or _SHOWN, "group", " (--top)"):
-            yield from (printable(text), "")
+        """Yield the advice for each of the first 20 groups or ``top``, most idle clients first, and a line on all."""
+        names = self.groups["consumer_group"].take(order_of(self.groups, "-idle,-skew")).to_pylist()
+        most = checked_top(top) or _SHOWN
+        for name in names[:most]:
+            first, *others = map(printable, self.sentences[name])
+            yield from wrapped(first, file)
+            yield from (line for one in others for line in wrapped(f"  - {one}", file, "    "))
+            yield ""
+        for line in more(len(names) - most, "group", " (--top)"):
+            yield from (line, "")
         n_clients, idle = (pc.sum(self.groups[name]).as_py() or 0 for name in ("n_clients", "idle"))
         concerned = pc.sum(pc.greater(self.groups["idle"], 0)).as_py() or 0
-        lacking = f"{idle:,} have no work, in {counted(concerned, 'group')}." if idle else "all have work."
+        lacking = (
+            f"{counted(idle, 'has', 'have')} no work, in {counted(concerned, 'group')}." if idle else "all have work."
+        )
         yield f"{counted(self.groups.num_rows, 'group')}, {counted(n_clients, 'client')}: {lacking}"
 
     @property

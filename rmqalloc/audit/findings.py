@@ -15,12 +15,17 @@ from rmqalloc.audit.reach import Reach, unread_row
 from rmqalloc.audit.reach_text import reach_lines
 from rmqalloc.evidence import Evidence
 from rmqalloc.results import TableResult
+from rmqalloc.results.renderer import marked
 from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.wrapping import wrapped
 from rmqalloc.snapshot.unknown import NotKnown
 from rmqalloc.text import counted, first_of, printable
 
 MOST_NAMES = 20
 """Queues and clients of a finding that are named where not all are asked for."""
+
+_MARKS = {"error": "!", "warning": "~", "note": " "}
+"""What stands before a finding, and gives it its colour."""
 
 _QUEUE = pa.struct([("topic", pa.string()), ("broker_name", pa.string()), ("queue_id", pa.int64())])
 _NAMES = [(name, pa.string()) for name in ("severity", "rule", "consumer_group", "topic")]
@@ -51,7 +56,7 @@ class Findings(TableResult, Sequence[Finding]):
     >>> one = Finding("idle-client", "warning", "g", None, (), ("c9",), "1 of 9 clients owns no queue.", "Stop it.")
     >>> print(Findings([one]))
     Group g
-      warning  idle-client: 1 of 9 clients owns no queue.
+    ~ warning  idle-client: 1 of 9 clients owns no queue.
                clients: c9
                advice: Stop it.
     <BLANKLINE>
@@ -164,11 +169,11 @@ class Findings(TableResult, Sequence[Finding]):
         most : int or None
             Queues and clients to name of each, and rows to show; all if None.
         file : text file, optional
-            Where it goes: on a terminal the table is fitted to its width.
+            Where it goes: on a terminal the table is fitted to its width, and severities have a colour.
         """
         most, is_known = checked_top(most, "most"), not self.missing
         above = [] if self._reach is None else ["\n".join(reach_lines(self._reach, most, file, is_known))]
-        return "\n\n".join([*above, *_blocks(self, most), self.summary()])
+        return "\n\n".join([*above, *_blocks(self, most, file), "\n".join(wrapped(self.summary(), file))])
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """Yield the same line by line; ``top`` is the most queues and clients of each."""
@@ -203,20 +208,24 @@ class Findings(TableResult, Sequence[Finding]):
         }
 
 
-def _blocks(findings: Sequence[Finding], most: int | None) -> Iterator[str]:
+def _blocks(findings: Sequence[Finding], most: int | None, file: IO[str] | None) -> Iterator[str]:
     for group, some in groupby(findings, key=lambda finding: finding.consumer_group):
         head = f"Group {printable(group)}" if group else "All groups"
-        yield "\n".join([head, *(line for one in some for line in _lines(one, most))])
+        yield "\n".join([head, *(line for one in some for line in _lines(one, most, file))])
 
 
-def _lines(finding: Finding, most: int | None) -> Iterator[str]:
-    indent = " " * 11
-    yield f"  {finding.severity:<9}{finding.rule}: {printable(finding.message)}"
+def _lines(finding: Finding, most: int | None, file: IO[str] | None) -> Iterator[str]:
+    """Yield the lines of a finding; the mark and the severity alone have a colour."""
+    mark, indent, hang = _MARKS[finding.severity], " " * 11, " " * 13
+    first, *others = wrapped(f"{mark} {finding.severity:<9}{finding.rule}: {printable(finding.message)}", file, indent)
+    label = f"{mark} {finding.severity}"
+    yield marked(mark, finding.severity, file) + first.removeprefix(label) if first.startswith(label) else first
+    yield from others
     if finding.queues:
-        yield f"{indent}queues: {_folded(_queue_names(finding), most)}"
+        yield from wrapped(f"{indent}queues: {_folded(_queue_names(finding), most)}", file, hang)
     if finding.clients:
-        yield f"{indent}clients: {_folded(finding.clients, most)}"
-    yield f"{indent}advice: {finding.advice}"
+        yield from wrapped(f"{indent}clients: {_folded(finding.clients, most)}", file, hang)
+    yield from wrapped(f"{indent}advice: {finding.advice}", file, hang)
 
 
 def _queue_names(finding: Finding) -> list[str]:

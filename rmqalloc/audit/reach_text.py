@@ -9,6 +9,7 @@ from rmqalloc.audit.reach import Reach, queue_ranges
 from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.results.renderer import text_table
+from rmqalloc.results.wrapping import wrapped
 from rmqalloc.text import counted, first_of, more, named, printable
 
 _HEADER = ("messages", "group", "topic", "reason", "queues", "", "detail")
@@ -17,20 +18,19 @@ _MOST_RANGES = 4
 
 def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True) -> Iterator[str]:
     """Yield the table, or that every queue is read; and the queues of which that is not known."""
-    unread, unknown = reach.unread, unknown_words(reach)
-    yield headline(reach, is_known)
+    unread = reach.unread
+    yield from wrapped(headline(reach, is_known), file)
     if unread:
         shown = unread[:most]
+        rows = [_row(one, most is None) for one in shown]
         details = any(one.detail for one in shown)
-        rows = [_row(one, most is None)[: None if details else -1] for one in shown]
-        width = len(_HEADER) - (not details)
-        yield from text_table(_HEADER[:width], rows, ("messages", "queues"), file)
+        header, rows = (_HEADER, rows) if details else (_HEADER[:-1], [row[:-1] for row in rows])
+        yield from text_table(header, rows, ("messages", "queues"), file, prose=("detail",))
         yield from more(len(unread) - len(shown), "row", ": -o wide shows all")
-        yield from (
-            f"{reason}: {REASONS[reason].meaning}" for reason in REASONS if any(one.reason == reason for one in shown)
-        )
-    if unknown:
-        yield unknown
+        found = {one.reason for one in shown}
+        meanings = [f"{reason}: {REASONS[reason].meaning}" for reason in REASONS if reason in found]
+        yield from (line for one in meanings for line in wrapped(one, file))
+    yield from wrapped(unknown_words(reach), file) if reach.unknown else ()
 
 
 def headline(reach: Reach, is_known: bool = True) -> str:

@@ -20,7 +20,6 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._sink import ClosedPipeError, say, tell
 from rmqalloc.errors import Error
 from rmqalloc.extras import hint
-from rmqalloc.text import message
 
 __all__ = ["exit_code_of", "verb_of"]
 
@@ -67,12 +66,13 @@ def _say_usage(error: click.UsageError) -> None:
         say(error.format_message(), err=True)
         return
     if context is None:
-        say(f"Error: {message(error.format_message())}", err=True)
+        tell("Error", error.format_message())
         return
     say(context.get_usage(), err=True)
     if names := context.help_option_names:
         say(f"Try '{context.command_path} {names[0]}' for help.", err=True)
-    say(f"\nError: {message(error.format_message())}", err=True)
+    say(err=True)
+    tell("Error", error.format_message())
 
 
 def _defect(error: Exception, verb: str) -> int:

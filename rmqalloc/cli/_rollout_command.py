@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
-from math import ceil
 from typing import Any
 
 import click
@@ -22,6 +22,7 @@ from rmqalloc.cli._rollout_options import (
     write_figures,
 )
 from rmqalloc.cli._self_check import hold_to_itself
+from rmqalloc.cli._sink import say_lines
 from rmqalloc.cli._snapshot_input import Inputs, doubt_code, print_notes, snapshot_of
 
 
@@ -89,19 +90,22 @@ def restart(
 
 def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: float, max_batch: int | None) -> int:
     import rmqalloc
+    from rmqalloc.rollouts.rollout_text import kept
 
     known = snapshot_of(inputs)
     choice = rmqalloc.rollout.restart_in_budget(known, budget, inputs.groups, max_batch, **how)
     hold_to_itself(printing.self_check, choice)
     print_notes(choice.warnings)
-    write_figures(printing.tables, choice.tried)
+    if printing.tables.is_text:
+        say_lines(choice.lines(sys.stdout, printing.tables.top))
+    else:
+        write_figures(printing.tables, choice.tried)
     names, batches = (choice.tried[name].to_pylist() for name in ("consumer_group", "batch"))
     largest = dict(zip(names, batches, strict=True))  # of every group the last row
     tell_broken(
         [
-            # Rounded up: what is said here is a budget that can be kept.
             f"consumer group {name!r}: no batch of 1 to {largest[name]:,} clients keeps to {budget:g} moves per queue, the "
-            f"best takes {ceil(best * 1000) / 1000:.3f}"
+            f"best takes {kept(best)}"
             for name, best in choice.missed.items()
         ]
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -78,7 +79,10 @@ class Printing:
         """Write the rollout, or a table of it; whether it was written as text."""
         is_whole = self.show is None and self.tables.is_whole
         if is_whole and self.tables.output in ("table", "wide"):
-            say_lines(rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"))
+            from rmqalloc.rollouts.rollout_text import wide_lines
+
+            draw = rollout.lines if self.tables.output == "table" else partial(wide_lines, rollout)
+            say_lines(draw(sys.stdout, self.tables.top))
             return True
         if is_whole and self.tables.output == "html":
             from rmqalloc.evaluation.differing import evidence_known
@@ -125,7 +129,7 @@ _OPTIONS = (
         help="Gate: most written queues unread at the worst moment of a step.",
     ),
     click.option("--max-moved-per-queue", type=Amount(0), metavar="X", help="Gate: most moves per queue in all."),
-    table_options(""),
+    table_options("; as text 20 groups, or steps of each of a few groups"),
     click.option(
         "--show",
         type=Choice(SHOWN),

@@ -1,5 +1,6 @@
 """``rmqalloc simulate``: a cluster in virtual time, disturbed as a script says."""
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from rmqalloc.cli._choices import Choice, Count, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import schema_option
 from rmqalloc.cli._renamed import renamed
-from rmqalloc.cli._sink import hand_over, say
+from rmqalloc.cli._sink import hand_over, say_lines
 from rmqalloc.store import write_file
 
 
@@ -39,9 +40,10 @@ def simulate(
     rmqalloc simulate example:three-deaths --svg deaths.svg
 
     Columns of events: time from an event's last step to the last change of an owner; queues that then had no owner, or
-    several; process queues made and queues moved; passes of clients, notices of brokers, requests of clients; time of queues
-    without an owner in all, and the longest. Columns of groups: the same over all, then messages consumed twice, messages that
-    waited longer than a second, the longest wait, and messages left.
+    several; queues moved; time of queues without an owner in all (gap), and the longest; process queues made, passes of
+    clients, notices of brokers and requests of clients, where a line has room for them; -o json has all.
+    Columns of groups: the same over all, how long a queue had several owners at most, then messages consumed twice, messages
+    that waited longer than a second, the longest wait, and messages left.
     """
     import rmqalloc
     from rmqalloc.simulation import svg_timeline
@@ -54,4 +56,4 @@ def simulate(
     if output == "json":
         hand_over(result.to_json())
     else:
-        say(str(result))
+        say_lines(result.lines(sys.stdout))

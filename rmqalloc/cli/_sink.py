@@ -4,7 +4,7 @@ Names and messages come from files and servers and may hold anything: escapes th
 line, marks that turn the direction of writing, remarks of any length. So
 
 * `say` prints our lines; whatever in them is not plainly visible is escaped, wherever they go,
-* `tell` prints what somebody else says, behind a word of its kind, in one line of bounded length,
+* `tell` prints what somebody else says, behind a word of its kind, in one line of bounded length, which wraps on a terminal,
 * `hand_over` gives results to programs, exactly as they are, unless a terminal is what gets them,
 * `guarded` stands before standard error, and before standard output where that is a terminal, so that nothing which any library
   writes there gets past it.
@@ -25,6 +25,7 @@ from typing import Any, TextIO
 
 from rmqalloc.errors import Error
 from rmqalloc.results.renderer import encodable, has_colour
+from rmqalloc.results.wrapping import wrapped
 from rmqalloc.text import harmless, message
 
 __all__ = ["ChangingLine", "ClosedPipeError", "guarded", "hand_over", "pipe_watched", "say", "say_lines", "tell"]
@@ -61,8 +62,10 @@ def say_lines(lines: Iterable[str]) -> None:
 
 
 def tell(what: str, said: str) -> None:
-    """Print to standard error what somebody else says, behind what it is."""
-    say(f"{what}: {message(said)}", err=True)
+    """Print to standard error what somebody else says, behind what it is: in one line, which wraps on a terminal alone."""
+    text = f"{what}: {message(said)}"
+    for line in wrapped(text, sys.stderr) if sys.stderr.isatty() else [text]:
+        say(line, err=True)
 
 
 def hand_over(text: str, end: str = "\n") -> None:

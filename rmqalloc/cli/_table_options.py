@@ -59,13 +59,21 @@ class TableOptions:
             raise click.UsageError(str(error)) from error
 
 
+def _given(output: str, columns: str | None, sort: str | None, top: int | None, wide: bool) -> TableOptions:
+    if wide and output not in ("table", "wide"):
+        raise click.UsageError(f"--wide is short for -o wide, and -o {output} is given; leave one of them out")
+    return TableOptions("wide" if wide else output, columns, sort, top)
+
+
 def table_options(as_text: str) -> Callable[[Command], Command]:
-    """Add ``--output``, ``--columns``, ``--sort`` and ``--top``; the command gets them as one argument, ``tables``."""
+    """Add ``--output``, ``--wide``, ``--columns``, ``--sort`` and ``--top``; the command gets them as one argument,
+    ``tables``."""
 
     options = (
         click.option("--top", type=Count(1), metavar="N", help=f"At most N rows{as_text}."),
         click.option("--sort", metavar="[-]NAME,...", help="Columns to sort by; - before a name: the largest first."),
         click.option("--columns", metavar="NAME,...", help="Columns of the table."),
+        click.option("--wide", is_flag=True, help="Short for -o wide: a table with all columns, nothing cut."),
         click.option(
             "-o",
             "--output",
@@ -75,4 +83,4 @@ def table_options(as_text: str) -> Callable[[Command], Command]:
             help="Form of the result.",
         ),
     )
-    return partial(bundle, "tables", TableOptions, options)
+    return partial(bundle, "tables", _given, options)

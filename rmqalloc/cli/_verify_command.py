@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
@@ -35,7 +37,7 @@ def verify(plan: str, snapshot: str | None, key_file: str | None, told: Told) ->
 
     known = told.snapshot(snapshot, "--snapshot")
     found = rmqalloc.verify(plan, None if known is None else known.given, key_file)
-    say_lines(found.lines())
+    say_lines(found.lines(sys.stdout))
     if found.problems:
         return exit_codes.DIFFERENCE
     return exit_codes.DONE if found.is_verified else exit_codes.PARTIAL

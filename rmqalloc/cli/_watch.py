@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
@@ -10,7 +11,7 @@ import click
 
 from rmqalloc.cli._sink import ChangingLine, say
 from rmqalloc.errors import Error
-from rmqalloc.results.renderer import terminal_width
+from rmqalloc.results.wrapping import line_width
 from rmqalloc.text import counted, printable
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ class _Status(ChangingLine):
         """Say how things stand."""
         if self.on_terminal:
             self.clear()
-            say(self._stamped(said)[: terminal_width() - 1], err=True, end="")
+            say(self._stamped(said)[: line_width(sys.stderr) - 1], err=True, end="")
         elif said != self._said:
             self.line(said)
         self._said = said

@@ -19,6 +19,7 @@ from rmqalloc.results import drawn
 from rmqalloc.results.html_text import escaped
 from rmqalloc.results.renderer import MARK_WIDTH, arrow, figure, marked_table, order_of, scaled, text_table, warned
 from rmqalloc.results.table_result import Section
+from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.text import counted, more, printable
 
 Row = Mapping[str, Any]
@@ -28,6 +29,8 @@ _FEW_GROUPS = 3
 """Most groups that are shown client by client."""
 
 _WORST_FIRST = "-unowned_after,-double_owned_after,-moved,consumer_group"
+_SPARE = ("double-owned", "new", "gone", "status", "queues", "clients")
+"""Columns of groups that give way where a line is too long, those without a figure first."""
 _GROUP_COLUMNS = ("group", "status", "clients", "queues", "moved", "new", "gone", "unowned", "double-owned", "why")
 
 _MOST_LINES = 12
@@ -41,9 +44,9 @@ _NOBODY = "nobody"
 def diff_lines(diff: Diff, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
     """Yield the lines of a difference."""
     top = top or _SHOWN
-    yield from _header(diff.before, diff.after)
+    yield from _header(diff.before, diff.after, file)
     yield ""
-    yield from _of_topics(diff, top)
+    yield from _of_topics(diff, file, top)
     differing = _differing(diff.groups)
     if differing.num_rows <= _FEW_GROUPS:
         for row in differing.to_pylist():
@@ -52,20 +55,20 @@ def diff_lines(diff: Diff, file: IO[str] | None = None, top: int | None = None) 
     else:
         yield from _ranked(diff, differing, file, top)
         yield ""
-    yield from _lag_alone(diff.groups)
-    yield f"Diff: {sentence(diff)}"
-    yield from plan_sentence(diff) if diff.of_plan else explanation(diff)
+    said = plan_sentence(diff) if diff.of_plan else explanation(diff)
+    for line in (*_lag_alone(diff.groups), f"Diff: {sentence(diff)}", *said):
+        yield from wrapped(line, file)
     yield from warned(diff.warnings, file)
 
 
-def _header(before: ComparedState, after: ComparedState) -> Iterator[str]:
+def _header(before: ComparedState, after: ComparedState, file: IO[str] | None) -> Iterator[str]:
     width = max(len(printable(side.name)) for side in (before, after))
     for side in (before, after):
         what = "snapshot" if side.scenario is None else f"plan, after scenario {printable(side.scenario)}"
         when = "at a time that is not known" if side.time is None else f"of {printable(side.time)}"
         partial = f", partial: {counted(side.n_errors, 'request')} not answered" if side.n_errors else ""
         later = _later(before.time, after.time) if side is after else ""
-        yield f"{printable(side.name).ljust(width)}  {what} {when}{later}{partial}"
+        yield from wrapped(f"{printable(side.name).ljust(width)}  {what} {when}{later}{partial}", file)
 
 
 def _later(before: str | None, after: str | None) -> str:
@@ -85,11 +88,11 @@ def _later(before: str | None, after: str | None) -> str:
     return f", {text} {'later' if seconds >= 0 else 'earlier'}"
 
 
-def _of_topics(diff: Diff, top: int) -> Iterator[str]:
+def _of_topics(diff: Diff, file: IO[str] | None, top: int) -> Iterator[str]:
     """Yield the changes of topics and brokers."""
     found = diff.changes.filter(pc.is_null(diff.changes["consumer_group"]))
     for row in found.slice(0, top).to_pylist():
-        yield change_line(row)
+        yield from wrapped(change_line(row), file)
     yield from more(found.num_rows - top, "change", " of topics and brokers (--show changes)")
     if found.num_rows:
         yield ""
@@ -108,7 +111,11 @@ def _ranked(diff: Diff, groups: pa.Table, file: IO[str] | None, top: int) -> Ite
     shown = pa.array([row["consumer_group"] for row in rows])
     causes = diff.causes.filter(pc.is_in(diff.causes["consumer_group"], shown))
     cells = [_cells(row, causes.filter(pc.equal(causes["consumer_group"], row["consumer_group"]))) for row in rows]
-    yield from text_table(_GROUP_COLUMNS, cells, _GROUP_COLUMNS[2:-1], file, MARK_WIDTH)
+    empty = [
+        name for name, *column in zip(_GROUP_COLUMNS, *cells, strict=True) if name in _SPARE and {*column} <= {"0"}
+    ]
+    spare = (*empty, *_SPARE)
+    yield from text_table(_GROUP_COLUMNS, cells, _GROUP_COLUMNS[2:-1], file, MARK_WIDTH, prose=("why",), spare=spare)
     yield from more(groups.num_rows - top, "group", " (--top)")
 
 
@@ -153,15 +160,15 @@ def group_lines(diff: Diff, row: Row, file: IO[str] | None) -> Iterator[str]:
     if row["queues_before"] is not None:
         sizes.append(f"queues {arrow(row['queues_before'], row['queues_after'])}")
     status = "" if row["status"] == "differs" else f"  {row['status'].replace('_', ' ')}"
-    yield f"Group {printable(name)}{status}  {'  '.join(sizes)}"
-    yield from _changes(changes)
+    yield from fields([f"Group {printable(name)}{status}", *sizes], file)
+    yield from _changes(changes, file)
     yield from _clients(clients, file)
     yield from _queues(queues, file)
     if row["moved"]:
         why = f": {cause_words(causes)}" if causes.num_rows else ""
-        yield f"  Moved {row['moved']:,} of {counted(row['queues_after'], 'queue')}{why}."
+        yield from wrapped(f"  Moved {row['moved']:,} of {counted(row['queues_after'], 'queue')}{why}.", file, "    ")
     if row["lag_before"] is not None and row["lag_after"] is not None:
-        yield f"  {lag_text(row)}"
+        yield from wrapped(f"  {lag_text(row)}", file, "    ")
     open_after = ((row[f"{which}_after"], row[f"{which}_before"], which) for which in OPEN)
     yield from warned((f"{open_queues(n, which)} (before: {was:,})" for n, was, which in open_after if n), file)
 
@@ -183,13 +190,13 @@ def change_line(row: Row) -> str:
     return f"{' '.join([*where, what])}: {arrow(row['before'], row['after'])}"
 
 
-def _changes(changes: pa.Table) -> Iterator[str]:
+def _changes(changes: pa.Table, file: IO[str] | None) -> Iterator[str]:
     """Yield the changes of a group without clients that joined or left, which the table of clients shows."""
     steps = pa.array(["clients_left", "clients_joined"])
     others = changes.filter(pc.invert(pc.is_in(changes["step"], steps)))
     for row in others.slice(0, _MOST_LINES).to_pylist():
         if not row["change"].startswith("group_"):
-            yield f"  {change_line(row)}"
+            yield from wrapped(f"  {change_line(row)}", file, "    ")
     yield from (f"  {line}" for line in more(others.num_rows - _MOST_LINES, "change", " (--show changes)"))
 
 

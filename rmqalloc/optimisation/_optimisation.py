@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import IO, ClassVar
+from typing import IO, Any, ClassVar
 
 import pyarrow as pa
 
 from rmqalloc.optimisation.goals import GOALS
 from rmqalloc.results import TableResult
-from rmqalloc.results.renderer import bounded, terminal_table
+from rmqalloc.results.renderer import bound, cell_text, duration, figure, marked_table, tenths
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.text import printable
+from rmqalloc.results.wrapping import fields, shell_lines, wrapped
+from rmqalloc.text import more, printable
 
 MOST_SHOWN = 20
 """Ways of each group that are shown as text, unless told otherwise."""
+
+_UNSHOWN = ("consumer_group", "suggested", "client_ids")
+_HEADINGS = {"n_clients": "clients", "broker_queues": "queues/broker"}
+"""Headings of columns in the text; where the number of clients is a goal, it is shown once."""
 
 _WAY = (
     "consumer_group: string",
@@ -113,25 +118,43 @@ class Optimisation(TableResult):
         for search in self.searches.to_pylist():
             name = search["consumer_group"]
             rows = [row for row, group in enumerate(of_row) if group == name]
-            yield f"Group {printable(name)}  {search['searched']}"
+            yield from fields([f"Group {printable(name)}", search["searched"]], file)
             if not rows:
                 continue
-            shown = _shown(self.front.slice(rows[0], min(len(rows), most)))
-            yield from terminal_table(shown, file, left_out=max(0, len(rows) - most))
+            yield from _ways(self.front.slice(rows[0], min(len(rows), most)), len(rows) - most, file)
             yield ""
             if runbook:
-                yield from self.texts[name].splitlines()
+                yield from _pages(self.texts[name], file)
 
     def markdown(self) -> str:
         """Return the runbooks of all groups."""
         return "\n".join(self.texts.values())
 
 
-def _shown(ways: pa.Table) -> pa.Table:
-    """Return ways for people: a mark before the suggested one, figures with their bounds, and no client ids."""
-    columns = {"": ["*" if one else "" for one in ways["suggested"].to_pylist()]}
+def _ways(ways: pa.Table, left_out: int, file: IO[str] | None) -> Iterator[str]:
+    """Yield ways for people: a mark before the suggested one, figures with their bounds, and no client ids."""
+    columns = {}
     for name in ways.column_names:
-        if name not in ("consumer_group", "suggested", "client_ids") and not name.endswith("_is_exact"):
-            values, exact = ways[name].to_pylist(), f"{name}_is_exact"
-            columns[name] = bounded(values, ways[exact].to_pylist()) if exact in ways.column_names else values
-    return pa.table({name: values for name, values in columns.items() if any(one is not None for one in values)})
+        values, exact = ways[name].to_pylist(), f"{name}_is_exact"
+        if name not in _UNSHOWN and not name.endswith("_is_exact") and any(one is not None for one in values):
+            is_time = name == "duration" or name.endswith("unowned_seconds")
+            texts = map(duration if is_time else _cell, values)
+            if exact in ways.column_names:
+                texts = map(bound, texts, ways[exact].to_pylist())
+            columns[_HEADINGS.get(name, name.replace("_", "-"))] = list(texts)
+    marks = ["*" if one else " " for one in ways["suggested"].to_pylist()]
+    numbers = set(columns) - {"strategy", "surge", "order"}
+    rows = list(zip(*columns.values(), strict=True))
+    yield from marked_table(list(columns), rows, marks, numbers, file, more(left_out, "way", " (--top)"))
+
+
+def _cell(value: Any) -> str:
+    return tenths(value) if isinstance(value, float) else cell_text(value) if isinstance(value, bool) else figure(value)
+
+
+def _pages(markdown: str, file: IO[str] | None) -> Iterator[str]:
+    """Yield a runbook, its sentences wrapped, its commands as lines that can be copied."""
+    is_code = False
+    for line in markdown.splitlines():
+        is_code ^= line == "```" or line == "```bash"
+        yield from shell_lines(line, file) if is_code else wrapped(line, file) or [""]

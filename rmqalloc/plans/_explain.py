@@ -19,6 +19,7 @@ from rmqalloc.globs import literal
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.snapshot.matching import by_name, no_match
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.snapshot.units import read_units
@@ -77,11 +78,14 @@ class Explanation(TableResult):
         if self.owner is not None and self.others:
             owner = f"clients {' and '.join(map(printable, (self.owner, *self.others)))} own"
         names = [printable(name) for name in (self.consumer_group, self.queue.topic, self.queue.broker_name)]
-        yield "Group {}  topic {}  queue {}:{}  {}".format(*names, self.queue.queue_id, printable(self.strategy))
+        group, topic, broker = names
+        queue = f"queue {broker}:{self.queue.queue_id}"
+        yield from fields([f"Group {group}", f"topic {topic}", queue, printable(self.strategy)], file)
         where = f"at place {self.queue_place} of {self.n_queues:,} queues; {self.n_clients:,} clients"
-        yield f"In Java's order it is {where}."
-        yield from (f"  {i}. {printable(step)}" for i, step in enumerate(self.steps, start=1))
-        yield f"So {owner} it."
+        yield from wrapped(f"In Java's order it is {where}.", file)
+        for i, step in enumerate(self.steps, start=1):
+            yield from wrapped(f"  {i}. {printable(step)}", file, "     ")
+        yield from wrapped(f"So {owner} it.", file)
 
     def main_table(self) -> pa.Table:
         """Return one row, without the facts."""

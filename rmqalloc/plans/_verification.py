@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import IO, Any
 
 from rmqalloc.documents import DocumentError
 from rmqalloc.documents.fields import FieldError
@@ -28,6 +28,7 @@ from rmqalloc.plans._replay_limits import check_size
 from rmqalloc.plans._signature import is_signed, read_key
 from rmqalloc.plans.plan_writing import PlanError, canonical
 from rmqalloc.plans.replan import inputs_in, replanned
+from rmqalloc.results.wrapping import wrapped
 from rmqalloc.snapshot.files import read
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.text import first_of, message
@@ -60,13 +61,13 @@ class Verification:
         """Whether all of the plan was recomputed, and is equal."""
         return not self.problems and not self.not_recomputed
 
-    def lines(self) -> Iterator[str]:
-        """Yield all of it as text, a line each; text from the file cannot make another line."""
+    def lines(self, file: IO[str] | None = None) -> Iterator[str]:
+        """Yield all of it as text; text from the file cannot make another line but one that is indented."""
         head = "nothing differs, but not all could be recomputed" if self.not_recomputed else "verified"
         yield "rejected" if self.problems else head
         named = {"problem": self.problems, "recomputed": self.recomputed, "not recomputed": self.not_recomputed}
         for what, lines in named.items():
-            yield from (f"{what}: {message(line)}" for line in lines)
+            yield from (part for line in lines for part in wrapped(f"{what}: {message(line)}", file))
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -22,9 +22,10 @@ from rmqalloc.plans._departures_by_scenario import mixed_departures, split_group
 from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.plans.unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult
-from rmqalloc.results.renderer import MARK_WIDTH, figure, skew_text, text_table
+from rmqalloc.results.renderer import figure, skew_text, tenths, text_table
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
+from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
 from rmqalloc.scenarios.changes import Change
 from rmqalloc.scenarios.subfleet import subfleet
@@ -51,9 +52,11 @@ COMPARISON_SCHEMA = columns(
 _MOST_GROUPS = 20
 """Groups that are shown unless more are asked for."""
 
-_HEADER = (
-    "strategy", "moved", "even", "min/max", "skew", "idle", "unowned", "one leaves: mean", "worst", "even",
-)  # fmt: skip
+_HEADER = ("strategy", "moved", "even", "min/max", "skew", "idle", "unowned", "leaves", "worst")
+_LEGEND = (
+    "even: the least that would move if loads differed by one at most. leaves, worst: what moves if one client leaves, on the "
+    "mean over all clients, and at worst."
+)
 
 
 class Candidate(NamedTuple):
@@ -108,22 +111,19 @@ class Comparison(TableResult):
         for mine in by_group[:most]:
             sizes = next(((row["n_queues"], row["n_clients"]) for row in mine if row["n_queues"] is not None), (0, 0))
             queues, clients = map(counted, sizes, ("queue", "client"))
-            yield f"Group {printable(mine[0]['consumer_group'])}  {queues}  {clients}"
-            yield from text_table(_HEADER, [_cells(row) for row in mine], _HEADER[1:], file, MARK_WIDTH)
+            yield from fields([f"Group {printable(mine[0]['consumer_group'])}", queues, clients], file)
+            yield from text_table(_HEADER, [_cells(row) for row in mine], _HEADER[1:], file)
             yield ""
         yield from more(len(by_group) - most, "group", " (--top)")
-        yield "even: the least that would move if loads differed by one at most"
+        yield from wrapped(_LEGEND, file)
 
 
 def _cells(row: Mapping[str, Any]) -> list[str]:
     if row["n_queues"] is None:
-        return [row["strategy"], "cannot be assigned", *[""] * 8]
+        return [row["strategy"], "refused", *[""] * 7]
     loads, worst = f"{row['min_load']:,}/{row['max_load']:,}", row["departure_worst"]
     figures = [row["moved"], row["least_moves"], loads, skew_text(row["skew"]), row["idle"], row["unowned"]]
-    leaves = ("-", "-", "-")
-    if worst is not None:
-        leaves = f"{row['departure_mean']:,.1f}", figure(worst), f"{row['departure_least_mean']:,.1f}"
-    return [row["strategy"], *map(figure, figures), *leaves]
+    return [row["strategy"], *map(figure, figures), tenths(row["departure_mean"]), figure(worst)]
 
 
 def compare(

@@ -31,6 +31,7 @@ from rmqalloc.results.renderer import (
     warned,
 )
 from rmqalloc.results.table_result import Section
+from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.text import counted, more, printable
 from rmqalloc.views.without_owners import SHARED
 
@@ -70,11 +71,11 @@ def plan_lines(
                 yield from _group(plan, number, group, file, top)
                 at = (number - 1) * plan.n_groups + group
                 for row, crash in zip(transitions[at : at + 1], killed[at : at + 1], strict=True):
-                    yield from _meanwhile(row)
-                    yield from _if_killed(row, crash)
+                    for line in (*_meanwhile(row), *_if_killed(row, crash)):
+                        yield from wrapped(line, file) or [""]
         else:
             yield from _ranked(plan, number, file, top)
-        yield f"Plan: {summary.sentence(plan.n_groups)}"
+        yield from wrapped(f"Plan: {summary.sentence(plan.n_groups)}", file)
     yield from warned(unassigned(plan), file)
 
 
@@ -141,7 +142,8 @@ def _table(what: str, before: Row, after: Row, clients: pa.Table, file: IO[str] 
     strategy = arrow(_rule(before), _rule(after))
     queues, members = changes(before, after, ("n_queues", "n_clients"))
     noun = "queue" if after["n_queues"] == 1 else "queues"
-    yield f"Group {printable(after['consumer_group'])}  {what}  {queues} {noun}  {strategy}  clients {members}"
+    head = [f"Group {printable(after['consumer_group'])}", what, f"{queues} {noun}", strategy, f"clients {members}"]
+    yield from fields(head, file)
     rows = clients.to_pylist()
     shown = rows if len(rows) <= _MOST_CLIENTS else [row for row in rows if _mark(row) != " "][:_MOST_CLIENTS]
     cells = [
@@ -157,7 +159,7 @@ def _table(what: str, before: Row, after: Row, clients: pa.Table, file: IO[str] 
     ]
     left_out = more(len(rows) - len(shown), "client")
     yield from marked_table(_CLIENT_COLUMNS, cells, map(_mark, shown), _CLIENT_COLUMNS[1:], file, left_out)
-    yield _moved(before, after)
+    yield from fields(_moved(before, after), file)
     yield from warned(_faults(before, after), file)
     yield ""
 
@@ -188,7 +190,7 @@ def _said(column: str) -> str:
     return column.replace("_", "-")
 
 
-def _moved(before: Row, after: Row) -> str:
+def _moved(before: Row, after: Row) -> list[str]:
     moved, n, least = after["moved"], before["n_queues"], after["least_moves"]
     # A topic that cannot be assigned before any change has no figures there, but its queues move, from nobody.
     n = after["n_queues"] if n is None else n + before.get("queues_cured", 0)
@@ -207,7 +209,7 @@ def _moved(before: Row, after: Row) -> str:
     parts += [f"{_said(name)} {arrow(before[name], after[name])}" for name in names]
     if after.get("backlog_moved") is not None:
         parts.append(f"backlog moved {scaled(after['backlog_moved'])} messages")
-    return "  ".join(parts)
+    return parts
 
 
 def _faults(before: Row, after: Row) -> Iterator[str]:

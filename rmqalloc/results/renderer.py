@@ -1,8 +1,9 @@
-"""The one renderer of results as text: figures, arrows, tables, marks, what is left out, and lines that change.
+"""The one renderer of results as text: figures, arrows, sentences, tables, marks, what is left out, and lines that change.
 
-Every result draws itself from what stands here, so width, cutting, colour and the words for what is left out are decided once.
-Text that goes anywhere but to a terminal is plain and as wide as it needs to be, and so always the same. Cells and marked lines
-are made printable here; names inside sentences where the sentence is put together.
+Every result draws itself from what stands here, so wrapping, cutting, colour and the words for what is left out are decided
+once; `rmqalloc.results.wrapping` has the width of a line. What says something (a sentence, a command, a reason) wraps and is
+never cut. Names lose their middle in tables, and on a terminal alone. Text that goes anywhere but to a terminal is plain. Cells
+and marked lines are made printable here; names inside sentences where the sentence is put together.
 """
 
 from __future__ import annotations
@@ -10,23 +11,27 @@ from __future__ import annotations
 import json
 import os
 import sys
-import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
+from rmqalloc.results.wrapping import GAP, line_width, width_of, wrapped
 from rmqalloc.text import printable, shortened
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-GAP = "  "
 LEAST_WIDTH = 10
 """Columns of names are not cut below this, however narrow the terminal is."""
+LEAST_PROSE = 20
+"""Places that a column of sentences needs; where there are fewer, its text goes below the row."""
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 MARK_WIDTH = 2
 """Places that the mark before a line takes."""
 NOTHING = "–"
 """What stands where there is no figure."""
+
+_PROSE = {"action", "advice", "expected", "message", "reason", "searched"}
+"""Columns of Arrow tables that hold sentences."""
 
 _COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "!": "\x1b[31m"}
 
@@ -70,6 +75,32 @@ def skew_text(skew: float | None) -> str:
     ('1.00', '1.33', '1,234.50', '–')
     """
     return NOTHING if skew is None else f"{skew:,.2f}"
+
+
+def tenths(value: float | None) -> str:
+    """Return a figure for people, with one digit; programs get it as it is.
+
+    Examples
+    --------
+    >>> tenths(44.312), tenths(1234), tenths(None)
+    ('44.3', '1,234.0', '–')
+    """
+    return NOTHING if value is None else f"{value:,.1f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time for people, in seconds with one digit, or in milliseconds where there is less than one second.
+
+    Examples
+    --------
+    >>> duration(50.0), duration(36.974), duration(0.01), duration(0), duration(None)
+    ('50 s', '37 s', '10 ms', '0 s', '–')
+    """
+    if seconds is None:
+        return NOTHING
+    if 0 < seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms"
+    return f"{seconds:,.1f}".removesuffix(".0") + " s"
 
 
 def is_skew(column: str) -> bool:
@@ -207,7 +238,9 @@ def terminal_table(table: pa.Table, file: IO[Any] | None, wide: bool = False, le
     columns = zip(table.column_names, table.columns, strict=True)
     cells = ([cell_text(value, name) for value in column.to_pylist()] for name, column in columns)
     bold, dim = (BOLD, DIM) if has_colour(file) else ("", "")
-    yield from text_table(table.column_names, list(zip(*cells, strict=True)), numbers, None if wide else file, 0, bold)
+    rows = list(zip(*cells, strict=True))
+    prose = _PROSE if file is not None and file.isatty() and not wide else ()
+    yield from text_table(table.column_names, rows, numbers, None if wide else file, style=bold, prose=prose)
     if left_out:
         yield f"{dim}({table.num_rows:,} of {table.num_rows + left_out:,} rows){PLAIN if dim else ''}"
 
@@ -219,6 +252,8 @@ def text_table(
     file: IO[Any] | None = None,
     margin: int = 0,
     style: str = "",
+    prose: Container[str] = (),
+    spare: Iterable[str] = (),
 ) -> list[str]:
     """Return the lines of a table: texts flush left, numbers flush right, two blanks between columns; cells are made printable.
 
@@ -234,6 +269,11 @@ def text_table(
         Places that something before each line takes.
     style : str
         Escape before the header.
+    prose : container of str
+        Headings of columns that hold sentences, which are never cut; the last column wraps, or goes below its row where there
+        is no room beside it.
+    spare : iterable of str
+        Headings of columns that are left out, one after the other, until a line fits.
 
     Examples
     --------
@@ -242,12 +282,65 @@ def text_table(
     10.0.0.1@7      12
     订单             8
     """
+    laid = _laid(header, rows, numbers, file, margin, style, prose, spare)
+    return [line for lines in laid for line in lines]
+
+
+def _laid(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Container[str],
+    file: IO[Any] | None,
+    margin: int,
+    style: str,
+    prose: Container[str],
+    spare: Iterable[str],
+) -> Iterator[list[str]]:
+    """Yield the lines of the header and of every row."""
+    most = line_width(file) - margin
     cells = [[printable(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
-    is_text = [name not in numbers for name in header]
+    columns = _kept([*zip(*cells, strict=True)], most, prose, spare)
+    widths = [max(map(width_of, column)) for column in columns]
+    is_text = [column[0] not in numbers for column in columns]
+    is_prose = bool(columns) and columns[-1][0] in prose and sum(widths) + len(GAP) * (len(widths) - 1) > most
+    beside = LEAST_PROSE + len(GAP) if is_prose else 0
+    n = len(columns) - is_prose
     if file is not None and file.isatty():
-        widths = fitted(widths, is_text, cells[0], terminal_width() - margin)
-    return [_line(row, widths, is_text, "" if i else style) for i, row in enumerate(cells)]
+        is_name = [one and column[0] not in prose for one, column in zip(is_text, columns, strict=True)]
+        widths[:n] = fitted(widths[:n], is_name[:n], [column[0] for column in columns[:n]], most - beside)
+    room = most - sum(widths[:n]) - len(GAP) * n
+    for i, row in enumerate(zip(*columns, strict=True)):
+        line = _line(row[:n], widths[:n], is_text[:n])
+        if is_prose and room >= LEAST_PROSE:
+            yield _styled(_beside(line, most - room, row[n], file, margin), "" if i else style)
+        elif is_prose and i:
+            below = wrapped(" " * (4 + margin) + row[n], file, " " * (6 + margin))
+            yield [line, *(one[margin:] for one in below)]
+        else:
+            yield _styled([line], "" if i else style)
+
+
+def _kept(
+    columns: list[tuple[str, ...]], most: int, prose: Container[str], spare: Iterable[str]
+) -> list[tuple[str, ...]]:
+    """Return columns without as many spare ones as it takes for a line to fit."""
+    for name in spare:
+        widths = [min(max(map(width_of, one)), LEAST_PROSE if one[0] in prose else most) for one in columns]
+        if sum(widths) + len(GAP) * (len(widths) - 1) <= most:
+            break
+        columns = [one for one in columns if one[0] != name]
+    return columns
+
+
+def _beside(line: str, width: int, text: str, file: IO[Any] | None, margin: int) -> list[str]:
+    """Return a line of a table with a text beside it that wraps, without the margin."""
+    blanks = " " * (width - width_of(line))
+    found = wrapped(" " * margin + line + blanks + text, file, " " * (width + margin))
+    return [one[margin:] for one in found]
+
+
+def _styled(lines: list[str], style: str) -> list[str]:
+    return [f"{style}{line}{PLAIN}" for line in lines] if style else lines
 
 
 def marked_table(
@@ -257,42 +350,36 @@ def marked_table(
     numbers: Container[str],
     file: IO[Any] | None,
     left_out: Iterable[str] = (),
+    prose: Container[str] = (),
+    spare: Iterable[str] = (),
 ) -> Iterator[str]:
     """Yield the lines of a table, each row behind its mark, and below them what is left out."""
-    head, *lines = text_table(header, rows, numbers, file, MARK_WIDTH)
+    (head,), *laid = _laid(header, rows, numbers, file, MARK_WIDTH, "", prose, spare)
     yield f"  {head}"
-    yield from (marked(mark, line, file) for mark, line in zip(marks, lines, strict=True))
+    for mark, (first, *others) in zip(marks, laid, strict=True):
+        yield marked(mark, first, file)
+        yield from (f"  {line}" for line in others)
     yield from (f"  {line}" for line in left_out)
 
 
 def marked(mark: str, line: str, file: IO[Any] | None) -> str:
     """Return a line behind its mark, in a colour of its own where there are colours."""
-    text = f"{mark} {line}"
+    return _coloured(mark, f"{mark} {line}", file)
+
+
+def _coloured(mark: str, text: str, file: IO[Any] | None) -> str:
     return f"{_COLOURS[mark]}{text}{PLAIN}" if mark in _COLOURS and has_colour(file) else text
 
 
 def warned(lines: Iterable[str], file: IO[Any] | None) -> Iterator[str]:
     """Yield lines behind the mark of a warning."""
-    return (marked("!", printable(line), file) for line in lines)
+    return (_coloured("!", part, file) for line in lines for part in wrapped(f"! {printable(line)}", file))
 
 
 def encodable(text: str, file: Any) -> str:
     """Return a text with escapes for what the encoding of a file lacks."""
     encoding = getattr(file, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
-
-
-def width_of(text: str) -> int:
-    """Return the places that a text takes in a terminal: two for a Chinese character, none for a combining mark.
-
-    Examples
-    --------
-    >>> width_of("订单 e\\u0301")
-    6
-    """
-    if text.isascii():
-        return len(text)
-    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
 def fitted(widths: Sequence[int], is_text: Sequence[bool], header: Sequence[str], most: int) -> list[int]:
@@ -317,13 +404,6 @@ def fitted(widths: Sequence[int], is_text: Sequence[bool], header: Sequence[str]
     return widths
 
 
-def terminal_width() -> int:
-    """Return the places of a line of the terminal."""
-    import shutil  # slow to import
-
-    return shutil.get_terminal_size().columns
-
-
 def has_colour(file: IO[Any] | None) -> bool:
     """Return True if text may be bold or dim there.
 
@@ -337,14 +417,13 @@ def has_colour(file: IO[Any] | None) -> bool:
     return file.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], is_text: Sequence[bool], style: str = "") -> str:
+def _line(cells: Sequence[str], widths: Sequence[int], is_text: Sequence[bool]) -> str:
     parts = []
     for cell, width, text in zip(cells, widths, is_text, strict=True):
         shown = cell if width_of(cell) <= width else _cut(cell, width)
         blanks = " " * (width - width_of(shown))
         parts.append(shown + blanks if text else blanks + shown)
-    line = GAP.join(parts).rstrip()
-    return f"{style}{line}{PLAIN}" if style else line
+    return GAP.join(parts).rstrip()
 
 
 def _cut(cell: str, width: int) -> str:

@@ -13,11 +13,14 @@ So every step has a worst moment, at which most queues are unowned or double-own
     Figures by group and topic; all of it for many groups; the result; bounds that it must keep.
 ``batch_budget``
     The smallest batch of a rolling restart that stays within a number of moves.
+``rollout_text``
+    Both as text for people.
 """
 
 from rmqalloc.rollouts._batch_budget import BudgetedBatches
 from rmqalloc.rollouts._kinds import rollout
 from rmqalloc.rollouts.rollout_gates import violated_gates
 from rmqalloc.rollouts.rollout_result import Rollout
+from rmqalloc.rollouts.rollout_text import rollout_lines as _rollout_lines  # noqa: F401 - so that both can draw themselves
 
 __all__ = ["BudgetedBatches", "Rollout", "rollout", "violated_gates"]

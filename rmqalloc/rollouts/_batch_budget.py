@@ -8,18 +8,16 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
 from rmqalloc.results import TableResult
-from rmqalloc.results.renderer import terminal_table, with_bounds
 from rmqalloc.results.schemas import columns
-from rmqalloc.results.table_result import checked_top
 from rmqalloc.rollouts.restart import restart
 from rmqalloc.rollouts.schedule import InapplicableError
 from rmqalloc.snapshot.snapshot import Snapshot
@@ -55,10 +53,6 @@ class BudgetedBatches(TableResult):
     tried: pa.Table
     missed: dict[str, float]
     warnings: tuple[str, ...]
-
-    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """Return all that was tried; an upper bound is shown as ``≤ 62``."""
-        return terminal_table(with_bounds(self.tried.slice(0, checked_top(top))), file)
 
 
 def within_budget(

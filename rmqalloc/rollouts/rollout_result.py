@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import IO, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
 from rmqalloc.results import TableResult
-from rmqalloc.results.renderer import terminal_table, with_bounds
 from rmqalloc.results.schemas import columns
-from rmqalloc.results.table_result import checked_top
 
 _OPEN = "{0}_expected: float64", "{0}_after: int64", "{0}_seconds_worst {0}_seconds_p99 {0}_queue_seconds: float64"
 _STEP = ("step: int64", "action: string")
@@ -58,20 +54,6 @@ EXPOSED_SCHEMA = columns(
 
 SKIPPED_SCHEMA = columns("consumer_group reason: string")
 """Columns of `Rollout.skipped`."""
-
-
-_LESSER = re.compile("unowned_after|(max_)?double_owned_(?!is_exact).*|messages_.*")
-
-
-def _main(table: pa.Table, wide: bool) -> pa.Table:
-    """Return a table without lesser figures and without those of dry queues if there are none, unless it may be wide."""
-    if wide:
-        return table
-    dry = [name for name in table.column_names if name.endswith("_dry")]
-    is_wet = not any(any(table[name].to_pylist()) for name in dry)
-    lesser = [name for name in table.column_names if _LESSER.fullmatch(name)]
-    written = [name for name in table.column_names if name.endswith("unowned_written")]
-    return table.drop_columns([*lesser, *(dry + written if is_wet else [])])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,13 +117,3 @@ class Rollout(TableResult):
     skipped: pa.Table
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-
-    def lines(self, file: IO[str] | None = None, top: int | None = None, wide: bool = False) -> Iterator[str]:
-        """Yield totals, steps, and groups that are skipped; an upper bound is shown as ``≤ 62``."""
-        steps = self.steps.slice(0, checked_top(top))
-        yield from terminal_table(with_bounds(_main(self.totals, wide)), file, wide)
-        yield ""
-        yield from terminal_table(with_bounds(_main(steps, wide)), file, wide, self.steps.num_rows - steps.num_rows)
-        if self.skipped.num_rows:
-            yield from ("", "Skipped")
-            yield from terminal_table(self.skipped, file, wide)

@@ -45,7 +45,7 @@ def test_a_paragraph_for_every_group_the_worst_first(run, file):
     first, second, fleet = out.strip().split("\n\n")
     assert (code, err) == (0, "")
     assert first.startswith(
-        "crowd\\x1b has 6 clients for 4 queues of 1 topic under AVG. 2 clients have no work (c4, c5)."
+        "crowd\\x1b has 6 clients for 4 queues of 1 topic under AVG.\n  - 2 clients have no work (c4, c5).\n  - No topic"
     )
     assert second.startswith("ring has 2 clients for 4 queues of 1 topic under CONSISTENT_HASH.")
     assert fleet == "2 groups, 8 clients: 2 have no work, in 1 group."

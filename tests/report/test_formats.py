@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from rmqalloc.report.formats import OUTPUTS, write_table
-from rmqalloc.results.renderer import fitted, width_of
+from rmqalloc.results.renderer import fitted
+from rmqalloc.results.wrapping import width_of
 
 TABLE = pa.table(
     {

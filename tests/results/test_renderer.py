@@ -24,10 +24,10 @@ from rmqalloc.results.renderer import (
     scaled,
     terminal_table,
     text_table,
-    width_of,
     with_bounds,
 )
 from rmqalloc.results.schemas import columns
+from rmqalloc.results.wrapping import width_of
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.text import first_of, more, named
 
@@ -243,7 +243,7 @@ def test_plain_text_needs_neither_a_table_library_nor_the_command_line():
 
 
 ONE_PLACE = {
-    "get_terminal_size": {"rmqalloc.results.renderer"},
+    "get_terminal_size": {"rmqalloc.results.wrapping"},
     '"\\\\x1b\\[\\d': {"rmqalloc.results.renderer"},
     # Requests by their source, and what a picture does not draw: in words of their own.
     "and \\{[^}]*\\} more": {"rmqalloc.cli._snapshot_input", "rmqalloc.simulation._timeline_svg"},

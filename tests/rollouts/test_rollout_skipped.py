@@ -223,12 +223,15 @@ def run(capsys, tmp_path):
 REASON = "a batch of 2 is more than the 1 client of consumer group 'one'; give at most 1, or a share such as 25%"
 
 
-def test_text_names_them_under_a_heading(run):
+def test_text_names_them_and_why(run):
     code, out, err = run("restart", "-b", "2")
-    heading, _, row = out.rpartition("\n\n")[2].splitlines()[:3]
-    assert (code, err, heading) == (0, "", "Skipped")
-    assert row.split(maxsplit=1) == ["one", REASON]
+    said = " ".join(out.rpartition("\n\n")[2].split())
+    assert (code, err) == (0, "")
+    assert said.startswith(f"Skipped: {REASON} Rollout: ") and ", 1 group skipped; " in said
     assert "Skipped" not in run("restart")[1]
+    assert (
+        run("restart", "-b", "2", "--wide")[1].rpartition("\n\n")[2].startswith("Skipped\nconsumer_group  reason\none ")
+    )
 
 
 def test_programs_get_the_reason(run):

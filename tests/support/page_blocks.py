@@ -100,7 +100,7 @@ class Folder:
     def __enter__(self):
         self._before = os.getcwd(), dict(os.environ)
         os.chdir(self.path)
-        os.environ |= {"PATH": f"{self._programs()}:{os.environ['PATH']}", "COLUMNS": "120", "PYTHONSAFEPATH": ""}
+        os.environ |= {"PATH": f"{self._programs()}:{os.environ['PATH']}", "COLUMNS": "100", "PYTHONSAFEPATH": ""}
         os.environ |= {"HOME": str(self.path), "TMPDIR": str(self.path)}
         try:
             self._fill()

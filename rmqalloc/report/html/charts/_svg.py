@@ -7,7 +7,7 @@ from html import escape
 
 from rmqalloc.report.html._palette import SERIES_LIGHT
 from rmqalloc.results.html_text import escaped, name
-from rmqalloc.results.renderer import width_of
+from rmqalloc.results.wrapping import width_of
 from rmqalloc.text import printable, shortened
 
 WIDTH = 960

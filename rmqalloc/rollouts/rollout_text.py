@@ -1,0 +1,215 @@
+"""Draw rollouts and budgets of batches as text.
+
+A few groups are shown step by step; many groups are listed, the worst first. ``unowned`` is of the queues that producers write
+to, as the gates have it; the others are ``dry``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import ceil
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.results import drawn
+from rmqalloc.results.renderer import (
+    bound,
+    duration,
+    figure,
+    marked_table,
+    order_of,
+    scaled,
+    tenths,
+    terminal_table,
+    text_table,
+    warned,
+    with_bounds,
+)
+from rmqalloc.results.wrapping import fields, wrapped
+from rmqalloc.rollouts._batch_budget import BudgetedBatches
+from rmqalloc.rollouts.rollout_result import Rollout
+from rmqalloc.text import counted, first_of, more, printable
+
+_SHOWN = 20
+_FEW_GROUPS = 3
+"""Most groups that are shown step by step."""
+
+_WORST_FIRST = "-max_unowned_written,-max_double_owned,-moved,consumer_group"
+_GROUP_COLUMNS = ("group", "steps", "queues", "clients", "moved", "per queue", "unowned", "double-owned", "at most")
+_STEP_COLUMNS = ("step", "queues", "moved", "unowned", "dry", "double-owned", "min/max", "idle", "at most", "action")
+_STEP_SPARE = ("idle", "queues", "min/max")
+_BATCH_COLUMNS = ("batch", "batches", "moved", "per queue", "unowned", "double-owned")
+
+Row = Mapping[str, Any]
+
+
+def rollout_lines(rollout: Rollout, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+    """Yield the lines of a rollout; 20 groups, or steps of each of a few groups, unless ``top`` is given."""
+    top = top or _SHOWN
+    totals = rollout.totals.take(order_of(rollout.totals, _WORST_FIRST))
+    if totals.num_rows <= _FEW_GROUPS:
+        for row in totals.to_pylist():
+            mine = rollout.steps.filter(pc.equal(rollout.steps["consumer_group"], row["consumer_group"]))
+            yield from _group(row, mine.to_pylist(), file, top)
+            yield ""
+    else:
+        cells = [_ranked(row) for row in totals.slice(0, top).to_pylist()]
+        spare = ("steps", "clients", "queues")
+        yield from text_table(_GROUP_COLUMNS, cells, _GROUP_COLUMNS[1:], file, spare=spare)
+        yield from more(totals.num_rows - top, "group", " (--top)")
+        yield ""
+    skipped = [f"Skipped: {reason}" for reason in rollout.skipped["reason"].to_pylist()]
+    for line in first_of(skipped, top, "group", " is skipped (--show skipped)"):
+        yield from wrapped(printable(line), file)
+    yield from wrapped(f"Rollout: {_sentence(totals, rollout.skipped.num_rows)}", file)
+
+
+def _sentence(totals: pa.Table, n_skipped: int) -> str:
+    moved = pc.sum(totals["moved"]).as_py() or 0
+    rows = totals.to_pylist()
+    unowned, double = (
+        max(rows, key=lambda row, one=one: row[f"max_{one}"]) for one in ("unowned_written", "double_owned")
+    )
+    open_ones = f"{_worst(unowned, 'unowned', '_written')} unowned and {_worst(double, 'double_owned')} double-owned"
+    skipped = f", {counted(n_skipped, 'group')} skipped" if n_skipped else ""
+    in_all = f"{counted(moved, 'move')} of queues in {counted(totals.num_rows, 'group')}"
+    return f"{in_all}{skipped}; {open_ones} at the worst moment of a group."
+
+
+def _worst(row: Row, which: str, of: str = "", before: str = "max_") -> str:
+    """Return the most queues that are unowned or double-owned at one moment, with a sign if it is an upper bound."""
+    return bound(figure(row[f"{before}{which}{of}"]), row[f"{before}{which}_is_exact"])
+
+
+def _ranked(row: Row) -> list[str]:
+    """Return the cells of one group of the list."""
+    sizes = [figure(row[name]) for name in ("n_steps", "n_queues", "n_clients", "moved")]
+    worst = [_worst(row, "unowned", "_written"), _worst(row, "double_owned")]
+    longest = duration(row["max_unowned_seconds_worst"])
+    return [row["consumer_group"], *sizes, tenths(row["moved_per_queue"]), *worst, longest]
+
+
+# --- One group ---
+
+
+def _group(total: Row, steps: list[Row], file: IO[str] | None, top: int) -> Iterator[str]:
+    """Yield the steps of a group, and what all of them cost."""
+    batch = [] if total["batch"] is None else [f"batches of {total['batch']:,}"]
+    sizes = [counted(total[f"n_{one}s"], one) for one in ("queue", "client", "step")]
+    yield from fields([f"Group {printable(total['consumer_group'])}", *sizes, *batch], file)
+    columns = [name for name in _STEP_COLUMNS if _is_worth(name, steps)]
+    cells = [[_CELLS[name](row) for name in columns] for row in steps[:top]]
+    yield from text_table(columns, cells, columns[:-1], file, prose=("action",), spare=_STEP_SPARE)
+    yield from more(len(steps) - top, "step", " (--top)")
+    loads = f"min/max {total['min_load']:,}/{total['max_load']:,}"
+    moved = f"Moved {total['moved']:,} ({tenths(total['moved_per_queue'])} per queue)"
+    yield from fields([moved, f"clients touched {total['clients_touched']:,}", loads], file)
+    yield from wrapped(f"At the worst moment: {_meanwhile(total)}.", file)
+    yield from wrapped(f"Over all steps: {'; '.join(in_all)}.", file) if (in_all := _over_all(total)) else ()
+
+
+def _meanwhile(total: Row) -> str:
+    """Return the most queues that are open at one moment, and for how long."""
+    expected, longest, p99 = (total[f"max_unowned_{one}"] for one in ("expected", "seconds_worst", "seconds_p99"))
+    known = [] if expected is None else [f"{tenths(expected)} expected"]
+    known += [] if longest is None else [f"{duration(longest)} at most"]
+    known += [] if p99 is None or p99 == longest else [f"{duration(p99)} in 99 of 100"]
+    unowned = f"unowned {_worst(total, 'unowned', '_written')}"
+    if total["max_unowned_written"]:
+        unowned += f" ({', '.join(known)})"
+    dry = f", dry {_worst(total, 'unowned', '_dry')}" if total["max_unowned_dry"] else ""
+    return f"{unowned}{dry}, double-owned {_worst(total, 'double_owned')}"
+
+
+def _over_all(total: Row) -> list[str]:
+    """Return the time that queues are open in all steps, and the messages that it concerns."""
+    found = []
+    for which, messages, words in (("unowned", "delayed", "delayed"), ("double_owned", "twice", "consumed twice")):
+        seconds, n = total[f"{which}_queue_seconds"], total[f"messages_{messages}"]
+        if seconds:
+            said = "" if n is None else f", {scaled(round(n))} messages {words}"
+            found.append(f"{which.replace('_', '-')} {tenths(seconds)} queue-seconds{said}")
+    return found
+
+
+_CELLS: Mapping[str, Any] = {
+    "step": lambda row: figure(row["step"]),
+    "queues": lambda row: figure(row["n_queues"]),
+    "moved": lambda row: figure(row["moved"]),
+    "unowned": lambda row: _worst(row, "unowned", "_written", ""),
+    "dry": lambda row: _worst(row, "unowned", "_dry", ""),
+    "double-owned": lambda row: _worst(row, "double_owned", before=""),
+    "min/max": lambda row: f"{row['min_load']:,}/{row['max_load']:,}",
+    "idle": lambda row: figure(row["idle"]),
+    "at most": lambda row: duration(row["unowned_seconds_worst"]),
+    "action": lambda row: row["action"],
+}
+"""What a row of `Rollout.steps` shows below each heading."""
+
+
+def _is_worth(column: str, steps: list[Row]) -> bool:
+    """Return whether a column of steps says something: figures that are not the same in all, times that are not all zero."""
+    if column in ("queues", "dry", "idle"):
+        return len({row[{"queues": "n_queues", "dry": "unowned_dry"}.get(column, column)] for row in steps}) > 1
+    return column != "at most" or any(row["unowned_seconds_worst"] for row in steps)
+
+
+def wide_lines(rollout: Rollout, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+    """Yield totals, steps, and groups that are skipped, as tables with all their columns."""
+    steps = rollout.steps.slice(0, top)
+    yield from terminal_table(with_bounds(rollout.totals), file, True)
+    yield ""
+    yield from terminal_table(with_bounds(steps), file, True, rollout.steps.num_rows - steps.num_rows)
+    if rollout.skipped.num_rows:
+        yield from ("", "Skipped")
+        yield from terminal_table(rollout.skipped, file, True)
+
+
+# --- A budget ---
+
+
+def budget_lines(batches: BudgetedBatches, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+    """Yield the sizes of a batch that were tried, and which is chosen; 20 sizes of a group unless ``top`` is given."""
+    rows, top = batches.tried.to_pylist(), top or _SHOWN
+    for name in dict.fromkeys(row["consumer_group"] for row in rows):
+        mine = [row for row in rows if row["consumer_group"] == name]
+        chosen = [i for i, row in enumerate(mine) if row["chosen"]]
+        first = max(0, chosen[0] + 2 - top) if chosen else 0  # the chosen one is shown, and the next larger one
+        shown = mine[first : first + top]
+        yield from fields([f"Group {printable(name)}", f"{counted(len(mine), 'size')} of a batch tried"], file)
+        marks = ["*" if row["chosen"] else " " for row in shown]
+        left_out = more(len(mine) - len(shown), "size", " (--top)")
+        yield from marked_table(_BATCH_COLUMNS, [*map(_batch, shown)], marks, _BATCH_COLUMNS, file, left_out)
+        for row in shown:
+            if row["chosen"]:
+                size, n = counted(row["batch"], "client"), counted(row["n_batches"], "batch", "batches")
+                per_queue = f"{tenths(row['moved_per_queue'])} moves per queue"
+                yield from wrapped(f"Smallest batch within the budget: {size}, {n}, {per_queue}.", file)
+        if name in batches.missed:
+            yield from warned(
+                [f"no batch is within the budget; the best takes {kept(batches.missed[name])} moves per queue"], file
+            )
+        yield ""
+
+
+def kept(moves_per_queue: float) -> str:
+    """Return moves per queue for people, rounded up: what is said is a budget that can be kept.
+
+    Examples
+    --------
+    >>> kept(16.90625), kept(2.0)
+    ('17.0', '2.0')
+    """
+    return tenths(ceil(round(moves_per_queue * 10, 9)) / 10)
+
+
+def _batch(row: Row) -> list[str]:
+    worst = [_worst(row, which) for which in ("unowned", "double_owned")]
+    sizes = [figure(row[name]) for name in ("batch", "n_batches", "moved")]
+    return [*sizes, tenths(row["moved_per_queue"]), *worst]
+
+
+drawn(Rollout, rollout_lines)
+drawn(BudgetedBatches, budget_lines)

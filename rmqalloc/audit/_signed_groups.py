@@ -110,6 +110,7 @@ class ChosenGroups(NamedTuple):
     all: Sequence[SignedGroup]
     has_name: Callable[[str], object]
     has_topic: Callable[[str], object]
+    counts_topic: Callable[[str], bool]  # of a retry topic only if a pattern begins with its prefix, as in plans
     is_whole: bool  # whether groups were not chosen by their names
 
 
@@ -129,5 +130,10 @@ def chosen_groups(
     def is_wanted(group: Group) -> bool:
         return bool(has_name(group.name)) and (tuple(topics) == ALL or any(map(has_topic, group.subscriptions)))
 
+    has_retry = matcher(tuple(one for one in topics if one.startswith(RETRY_PREFIX)))
+
+    def counts(topic: str) -> bool:
+        return bool((has_retry if topic.startswith(RETRY_PREFIX) else has_topic)(topic))
+
     signed = SignedGroups(snapshot, is_wanted, planned, seen_for)
-    return ChosenGroups(signed.all, has_name, has_topic, tuple(groups) == ALL)
+    return ChosenGroups(signed.all, has_name, has_topic, counts, tuple(groups) == ALL)

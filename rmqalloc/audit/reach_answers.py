@@ -1,8 +1,9 @@
 """Who reads the queues of a group: for every run of queues one of `REASONS`.
 
 Looked at are all queues that producers write to, and others in which messages of the group wait; all that consumers see as well
-where `WrittenTopics` says so. What a route hides comes first, then what concerns the group as a whole, then the owners. In the common case (the route hides nothing, every queue has
-one owner) a topic of a group has one answer, which is given without a look at its queues.
+where `WrittenTopics` says so. What a route hides comes first, then what concerns the group as a whole, then the owners. In the
+common case (the route hides nothing, every queue has one owner) a topic of a group has one answer, which is given without a
+look at its queues.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ MARK_WIDTH = 2
 NOTHING = "–"
 """What stands where there is no figure."""
 
-_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "!": "\x1b[31m"}
+_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "!": "\x1b[31m", "?": "\x1b[33m"}
 
 
 # --- Figures ---

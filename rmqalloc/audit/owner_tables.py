@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import ChosenGroups, chosen_groups
@@ -30,6 +30,7 @@ from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import ALL, no_match
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.views.reported import WHOLE_BROKER
+from rmqalloc.views.unit_views import Ids
 
 OWNED_QUEUES_SCHEMA = columns(
     "consumer_group topic broker_name: string",
@@ -137,8 +138,9 @@ def current_owners(
     reach = reach_of(chosen.all, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
     rows, owning = _QueueRows(), _Clients(chosen)
     for answer in reach.answers:
-        rows.add(answer, is_wanted)
-        owning.add(answer)
+        readers = list(answer.readers())
+        rows.add(answer, readers, is_wanted)
+        owning.add(answer, readers)
     table = owning.table(is_wanted)
     return CurrentOwners(rows.table(), table, _hosts(table), evidence_known(known))
 
@@ -163,9 +165,9 @@ class _QueueRows:
         self._columns: dict[str, list[Any]] = {name: [] for name in OWNED_QUEUES_SCHEMA.names}
         self._times: tuple[object, dict[MessageQueue, int | None]] = None, {}
 
-    def add(self, answer: Answer, is_wanted: Callable[[str], object] | None) -> None:
+    def add(self, answer: Answer, readers: list[Ids], is_wanted: Callable[[str], object] | None) -> None:
         """Add the queues of an answer, those of wanted clients alone if not all are."""
-        readers, queues = list(answer.readers()), answer.queues
+        queues = answer.queues
         if is_wanted is not None:
             kept = [at for at, ids in enumerate(readers) if any(map(is_wanted, ids))]
             readers, queues = [readers[at] for at in kept], tuple(queues[at] for at in kept)
@@ -178,7 +180,7 @@ class _QueueRows:
         made["perhaps"] += readers if is_unknown else [None] * n
         made["messages"] += [answer.waiting.get(queue) for queue in queues]
         times = self._times_of(answer)
-        made["last_consumed"] += [_time(times.get(queue)) for queue in queues]
+        made["last_consumed"] += [times.get(queue) for queue in queues]
 
     def _times_of(self, answer: Answer) -> dict[MessageQueue, int | None]:
         """Return when the group of an answer last consumed from queues; answers of a group come one after the other."""
@@ -191,7 +193,7 @@ class _QueueRows:
 
     def table(self) -> pa.Table:
         """Return the table, worst first."""
-        made = pa.table(self._columns, OWNED_QUEUES_SCHEMA)
+        made = pa.table(self._columns | {"last_consumed": _times(self._columns["last_consumed"])}, OWNED_QUEUES_SCHEMA)
         several = [reason == "several-owners" for reason in self._columns["reason"]]
         kept = zip(self._columns["state"], several, strict=True)
         worst = [1 if is_double else 2 * _STATES.index(state) for state, is_double in kept]
@@ -200,12 +202,11 @@ class _QueueRows:
         return made.take(order_of(made, keys)).drop_columns(["worst"])
 
 
-def _time(milliseconds: int | None) -> str | None:
-    """Return a time in UTC; brokers say 0 where nothing was consumed."""
-    if milliseconds is None or not 0 < milliseconds <= _LAST_MS:
-        return None
-    whole, rest = divmod(milliseconds, 1000)
-    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{rest:03}Z"
+def _times(milliseconds: Sequence[int | None]) -> pa.Array:
+    """Return times as ISO 8601 in UTC; brokers say 0 where nothing was consumed."""
+    is_time = (None if one is None or not 0 < one <= _LAST_MS else one for one in milliseconds)
+    texts = pa.array(is_time, pa.timestamp("ms")).cast(pa.string())
+    return pc.binary_join_element_wise(pc.replace_substring(texts, " ", "T"), "Z", "")
 
 
 @dataclass(slots=True)
@@ -247,7 +248,7 @@ class _Clients:
         self._groups = {one.group.name: _Group(one, {name: _Owning() for name in one.everyone}) for one in groups}
         self._counts = chosen.counts_topic
 
-    def add(self, answer: Answer) -> None:
+    def add(self, answer: Answer, readers: list[Ids]) -> None:
         """Add the queues of an answer to their owners."""
         if answer.signed is None or not self._counts(answer.topic):
             return
@@ -255,7 +256,7 @@ class _Clients:
         if answer.known == "unknown":
             group.unknown.update(answer.queues)
             return
-        for queue, ids in zip(answer.queues, answer.readers(), strict=True):
+        for queue, ids in zip(answer.queues, readers, strict=True):
             waiting = answer.waiting.get(queue)
             for client_id in ids:
                 one = group.clients[client_id]

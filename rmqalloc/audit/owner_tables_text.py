@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import IO, Any
+
+import pyarrow as pa
 
 from rmqalloc.audit.owner_tables import CurrentOwners
 from rmqalloc.audit.reach import queue_ranges
 from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import drawn
 from rmqalloc.results.renderer import MARK_WIDTH, NOTHING, figure, marked, marked_table, terminal_width, text_table
@@ -21,6 +25,9 @@ _MOST_OWNERS = 2
 _PIPED_WIDTH = 100
 _HEADER = ("topic", "queues", "", "owner", "known", "messages", "last consumed")
 _NUMBERS = ("queues", "messages", "clients", "groups")
+
+_ALIKE = ("consumer_group", "topic", "known", "state", "reason", "detail", "owners", "perhaps")
+_OF_QUEUE = ("broker_name", "queue_id", "messages", "last_consumed")
 
 Row = Mapping[str, Any]
 
@@ -42,14 +49,15 @@ class _Line:
     n_without_lag: int = 0
     last_consumed: str | None = None
 
-    def add(self, row: Row) -> None:
+    def add(self, queue: MessageQueue, messages: int | None, last_consumed: str | None) -> None:
         """Add a queue."""
-        self.queues.append(MessageQueue(row["topic"], row["broker_name"], row["queue_id"]))
-        if row["messages"] is None:
+        self.queues.append(queue)
+        if messages is None:
             self.n_without_lag += 1
         else:
-            self.messages = (self.messages or 0) + row["messages"]
-        self.last_consumed = max(filter(None, (self.last_consumed, row["last_consumed"])), default=None)
+            self.messages = (self.messages or 0) + messages
+        if last_consumed is not None and (self.last_consumed is None or last_consumed > self.last_consumed):
+            self.last_consumed = last_consumed
 
     @property
     def mark(self) -> str:
@@ -66,7 +74,7 @@ class _Line:
 
     def cells(self) -> list[str]:
         """Return the line as cells of `_HEADER`."""
-        row, ranges = self.row, queue_ranges(sorted(self.queues))
+        row, ranges = self.row, queue_ranges(self.queues)
         is_plain = row["reason"] in ("owner", "several-owners") or row["state"] != "read"
         return [
             row["topic"],
@@ -97,22 +105,25 @@ def _lag(messages: int | None, n_without_lag: int | None) -> str:
     return NOTHING if messages is None else f"{'≥ ' if n_without_lag else ''}{messages:,}"
 
 
-def _folded(rows: Iterable[Row]) -> list[_Line]:
-    """Return the lines of rows, the worst first."""
+@no_collection()
+def _folded(queues: pa.Table) -> list[_Line]:
+    """Return the lines of a table of queues, the worst first."""
     lines: dict[tuple[object, ...], _Line] = {}
-    for row in rows:
-        ids = (None if row[name] is None else tuple(row[name]) for name in ("owners", "perhaps"))
-        key = (*(row[name] for name in ("consumer_group", "topic", "known", "state", "reason", "detail")), *ids)
+    alike, each = (queues.select(names).to_pydict().values() for names in (_ALIKE, _OF_QUEUE))
+    for said, queue in zip(zip(*alike, strict=True), zip(*each, strict=True), strict=True):
+        *names, owners, perhaps = said
+        key = (*names, None if owners is None else tuple(owners), None if perhaps is None else tuple(perhaps))
         if key not in lines:
-            lines[key] = _Line(row)
-        lines[key].add(row)
+            lines[key] = _Line(dict(zip(_ALIKE, said, strict=True)))
+        broker_name, queue_id, messages, last_consumed = queue
+        lines[key].add(MessageQueue(said[1], broker_name, queue_id), messages, last_consumed)
     for one in lines.values():
         one.queues.sort()
     return sorted(lines.values(), key=_Line.severity)
 
 
 def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[str]:
-    lines = _folded(found.queues.to_pylist())
+    lines = _folded(found.queues)
     yield _headline(lines)
     if not lines:
         return
@@ -120,14 +131,16 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
     head, *drawn_ones = text_table(_HEADER, [one.cells() for one in shown], _NUMBERS, file, MARK_WIDTH)
     text_of = dict(zip(map(id, shown), drawn_ones, strict=True))
     evidence = {row["consumer_group"]: row for row in found.evidence.groups.to_pylist()}
+    of_group: dict[str | None, list[_Line]] = {}
+    for line in lines:
+        of_group.setdefault(line.row["consumer_group"], []).append(line)
     for name in dict.fromkeys(one.row["consumer_group"] for one in shown):
         yield ""
-        yield _heading(name, [one for one in lines if one.row["consumer_group"] == name], evidence.get(name))
+        yield _heading(name, of_group[name], evidence.get(name))
         yield f"  {head}"
-        for line in shown:
-            if line.row["consumer_group"] == name:
-                yield marked(line.mark, text_of[id(line)], file)
-                yield from _wrapped(line.why(), file)
+        for why, some in groupby((one for one in shown if one.row["consumer_group"] == name), _Line.why):
+            yield from (marked(one.mark, text_of[id(one)], file) for one in some)
+            yield from _wrapped(why, file)
     left_out = lines[top:]
     if left_out:
         n = sum(len(one.queues) for one in left_out)

@@ -24,10 +24,10 @@ Row = Mapping[str, Any]
 def group_lines(found: GroupList, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
     """Yield the lines of the groups; ``top`` is how many at most, 20 by default."""
     table, top = found.groups, top or _SHOWN
-    yield _headline(found)
     if not table.num_rows:
+        yield "No group."
         return
-    yield ""
+    yield from (_headline(found), "")
     rows = table.slice(0, top).to_pylist()
     names = ["consumer_group", "n_clients", "n_queues", "strategy", "messages", "skew"]
     names += [name for name in _PROBLEMS if (pc.max(table[name]).as_py() or 0) > 0]

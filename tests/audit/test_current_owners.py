@@ -36,7 +36,7 @@ def by_queue(table):
 # --- Random snapshots ---
 
 
-@examples(60, nightly=1000)
+@examples(40, nightly=1000)
 @given(SEEDS)
 def test_check_and_show_say_the_same_of_every_queue_that_both_look_at(seed):
     cluster = random_snapshot(seed)
@@ -50,7 +50,7 @@ def test_check_and_show_say_the_same_of_every_queue_that_both_look_at(seed):
         assert (mine["perhaps"] if mine["known"] == "unknown" else mine["owners"]) == row["readers"]
 
 
-@examples(60, nightly=1000)
+@examples(40, nightly=1000)
 @given(SEEDS)
 def test_every_queue_that_a_client_sees_is_there(seed):
     cluster = random_snapshot(seed)
@@ -66,7 +66,7 @@ def test_every_queue_that_a_client_sees_is_there(seed):
         assert (row["perhaps"] is None) is (row["owners"] is not None)
 
 
-@examples(60, nightly=1000)
+@examples(40, nightly=1000)
 @given(SEEDS)
 def test_clients_and_hosts_are_sums_over_queues(seed):
     found = current_owners(random_snapshot(seed))
@@ -95,7 +95,7 @@ def test_clients_and_hosts_are_sums_over_queues(seed):
         assert host["n_queues"] == (None if None in n_queues else sum(n_queues))
 
 
-@examples(60, nightly=1000)
+@examples(40, nightly=1000)
 @given(SEEDS)
 def test_owners_are_those_of_a_plan_or_those_that_clients_report(seed):
     cluster = random_snapshot(seed)

@@ -99,6 +99,20 @@ def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -
 def app() -> None:
     """RocketMQ queue allocation: who owns which queue, for one consumer group or for millions.
 
+    \b
+    rmqalloc groups -f FILE                          which group is worst
+    rmqalloc show -f FILE                            queues that nobody has
+    rmqalloc show -f FILE -t orders --queue 7        who owns a queue
+    rmqalloc show -f FILE --by client                who has the lag
+    rmqalloc show -f FILE --by client -c 10.0.0.1    what runs on a host
+    rmqalloc show -f FILE --by client --where is_idle=yes
+    rmqalloc show -f FILE --where known=unknown      what is not known
+    rmqalloc plan -f FILE --remove-broker broker-b   what breaks without it
+    rmqalloc plan -f FILE -g GROUP --remove-client ID      may it stop
+    rmqalloc diff SAVED FILE                         what changed
+
+    A running cluster is read by -n HOST:9876 in place of -f FILE.
+
     Every option of a verb but --help and --schema can also be given as an environment variable, named after the verb and the
     long flag: RMQALLOC_BULK_STRATEGY for `bulk --strategy`.
     """

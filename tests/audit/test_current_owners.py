@@ -243,9 +243,9 @@ def test_the_worst_lines_are_shown_whichever_group_they_are_of():
 def test_hostile_names_reach_no_terminal(by):
     evil = "a\x1b[2J\n\u202eb"
     one = group(f"{evil}@1", f"{evil}@1", name=evil, subscriptions=(evil,))
-    text = "\n".join(owners_lines(current_owners(snapshot(one, topics=(topic(evil, **{"a": 2}),))), by=by))
+    text = "\n".join(owners_lines(current_owners(snapshot(one, topics=(topic(evil, a=2),))), by=by))
     assert "\x1b" not in text and "\u202e" not in text and "\\x1b" in text
-    assert not any(line.startswith("\u202e") or line.startswith("b") for line in text.split("\n"))
+    assert not any(line.startswith(("\u202e", "b")) for line in text.split("\n"))
 
 
 def test_nothing_to_show_is_said():

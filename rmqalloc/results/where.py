@@ -20,6 +20,8 @@ __all__ = ["Condition", "WhereError", "column_missing", "rows_where"]
 _CONDITION = re.compile(r"\s*(\w+)\s*(!=|<=|>=|=|<|>|~)(.*)", re.DOTALL)
 _COMPARED = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 _NULL = "null"
+_DIGITS = 19
+"""Characters of an integer below which it is no more than an int64 holds."""
 _TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
 
 
@@ -146,12 +148,9 @@ def _number(condition: Condition) -> int | float:
     if operator == "~":
         raise WhereError(f"{name} holds numbers, and ~ compares texts with a pattern, got {str(condition)!r}")
     try:
-        return int(value) if re.fullmatch(r"[+-]?[0-9]{1,18}", value) else _finite(float(value))
+        number = int(value) if value.lstrip("+-").isdecimal() and len(value) < _DIGITS else float(value)
     except ValueError:
-        raise WhereError(f"{name} holds numbers, got {value!r} in {str(condition)!r}") from None
-
-
-def _finite(number: float) -> float:
+        number = math.nan
     if not math.isfinite(number):
-        raise ValueError(number)
+        raise WhereError(f"{name} holds numbers, got {value!r} in {str(condition)!r}")
     return number

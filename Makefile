@@ -189,6 +189,7 @@ $(EVIDENCE):
 evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	$(PROOF) house_survey --report $(EVIDENCE)/house.md
 	$(PROOF) trips
+	$(PROOF) ten_questions --report $(EVIDENCE)/ten-questions.md
 	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
 	$(PROOF) silence --report $(EVIDENCE)/silence.md
 	$(PROOF) directories --report $(EVIDENCE)/directories.md

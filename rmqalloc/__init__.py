@@ -31,6 +31,8 @@ from rmqalloc.version import __version__
 if TYPE_CHECKING:
     from rmqalloc.advice import advise as recommend
     from rmqalloc.audit import check_snapshot as check
+    from rmqalloc.audit import current_owners as show
+    from rmqalloc.audit import group_list as groups
     from rmqalloc.diffs import diff
     from rmqalloc.optimisation import optimise
     from rmqalloc.plans import compare, explain
@@ -59,11 +61,13 @@ __all__ = [
     "diff",
     "explain",
     "fetch",
+    "groups",
     "optimise",
     "plan",
     "read",
     "recommend",
     "rollout",
+    "show",
     "simulate",
     "sort_client_ids",
     "sort_queues",
@@ -78,11 +82,13 @@ _HOMES = {
     "diff": ("rmqalloc.diffs", "diff"),
     "explain": ("rmqalloc.plans", "explain"),
     "fetch": ("rmqalloc.snapshot.live", "fetch"),
+    "groups": ("rmqalloc.audit", "group_list"),
     "optimise": ("rmqalloc.optimisation", "optimise"),
     "plan": ("rmqalloc.plans", "plan_snapshot"),
     "read": ("rmqalloc.snapshot.files", "read"),
     "recommend": ("rmqalloc.advice", "advise"),
     "rollout": ("rmqalloc.rollouts", "rollout"),
+    "show": ("rmqalloc.audit", "current_owners"),
     "simulate": ("rmqalloc.simulation", "simulate"),
     "verify": ("rmqalloc.plans", "verify"),
 }

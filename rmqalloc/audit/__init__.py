@@ -1,4 +1,4 @@
-"""What is wrong with who owns what in a snapshot: `check_snapshot` gives findings, `RULES` says what each means.
+"""Who owns what in a snapshot, and what is wrong with it: `current_owners`, `group_list`; `check_snapshot`, `RULES`.
 
 Most groups of a cluster are ordinary: each queue has the one owner that plans are made of, worked out for all groups at once.
 Rules are asked only about groups that have a sign of what they look for. Where clients may have views of their own, the
@@ -11,12 +11,30 @@ over the client list that a broker gave it. Where these views differ, queues are
     Groups with their signs; the views of one of them, laid out where a rule asks for them.
 ``rules``, ``rules_*``
     All rules by id; their code, one module per family.
+``reach``, ``owner_tables``, ``group_table``
+    Who reads every queue that producers write to, or that a client sees; all groups in one row each.
 """
 
 from rmqalloc.audit._check import check_snapshot
 from rmqalloc.audit._rules import RULES
 from rmqalloc.audit.finding import SEVERITIES, Finding, Rule
 from rmqalloc.audit.findings import Findings
+from rmqalloc.audit.group_table import GroupList, group_list
+from rmqalloc.audit.group_table_text import group_lines as _group_lines  # noqa: F401
+from rmqalloc.audit.owner_tables import CurrentOwners, current_owners
+from rmqalloc.audit.owner_tables_text import owners_lines as _owners_lines  # noqa: F401 - so that results can draw themselves
 from rmqalloc.audit.rules_planned import owners_after
 
-__all__ = ["RULES", "SEVERITIES", "Finding", "Findings", "Rule", "check_snapshot", "owners_after"]
+__all__ = [
+    "RULES",
+    "SEVERITIES",
+    "CurrentOwners",
+    "Finding",
+    "Findings",
+    "GroupList",
+    "Rule",
+    "check_snapshot",
+    "current_owners",
+    "group_list",
+    "owners_after",
+]

@@ -7,7 +7,7 @@ from itertools import chain
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules import RULES
-from rmqalloc.audit._signed_groups import SignedGroups
+from rmqalloc.audit._signed_groups import ChosenGroups, chosen_groups
 from rmqalloc.audit._signs import Sign
 from rmqalloc.audit.finding import SEVERITIES
 from rmqalloc.audit.findings import Findings
@@ -20,9 +20,8 @@ from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.fit import OwnedQueues, candidates, fits_of
 from rmqalloc.evidence.method import Rooms
-from rmqalloc.scenarios.patterns import matcher
-from rmqalloc.snapshot.matching import ALL, by_name, chosen
-from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.snapshot.matching import ALL
+from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.text import did_you_mean
 
@@ -75,33 +74,32 @@ def check_snapshot(
     >>> [(one.rule, [queue.queue_id for queue in one.queues]) for one in check_snapshot(snapshot)]
     [('unowned-queue', [2, 3]), ('double-owned-queue', [0, 1]), ('duplicate-client-id', [])]
     """
-    known = Known.of(snapshot, groups)
-    snapshot, wanted = known.snapshot, _known_rules(RULES if rules is None else rules)
-    subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
-    names = by_name(snapshot.groups, "consumer groups")
-    chosen(groups, names, "consumer group")
-    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
-    has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
-
-    def is_wanted(group: Group) -> bool:
-        return bool(has_name(group.name)) and (tuple(topics) == ALL or any(map(has_topic, group.subscriptions)))
-
+    known, followed = Known.of(snapshot, groups), _known_rules(RULES if rules is None else rules)
     ages: dict[str, dict[str, float]] = {}
     for (name, client_id), age in (seen_for or {}).items():
         ages.setdefault(name, {})[client_id] = age
-    looked_at = SignedGroups(snapshot, is_wanted, planned, ages).all
-    if "differs-from-expected" in wanted:
-        others = (one.audited for one in looked_at if one.signs & Sign.OWNED and not one.is_ordinary)
+    return findings_of(known, chosen_groups(known.snapshot, groups, topics, planned, ages), followed, planned)
+
+
+def findings_of(
+    known: Known, looked_at: ChosenGroups, rules: Sequence[str] = tuple(RULES), planned: Planned | None = None
+) -> Findings:
+    """Return what some rules find in groups that were chosen already."""
+    snapshot, has_topic, is_whole = known.snapshot, looked_at.has_topic, looked_at.is_whole
+    if "differs-from-expected" in rules:
+        others = (one.audited for one in looked_at.all if one.signs & Sign.OWNED and not one.is_ordinary)
         _fit_strategies([one for one in others if one.elsewhere], snapshot)
-    followed = [name for name in RULES if name in wanted]
-    odd = [one for one in looked_at if one.signs]
-    found = (one for signed in odd for name in followed for one in RULES[name].findings(name, signed))
-    absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
-    gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
+    odd = [one for one in looked_at.all if one.signs]
+    found = (one for signed in odd for name in rules for one in RULES[name].findings(name, signed))
+    names = {one.name for one in snapshot.groups}
+    absent = absent_groups(planned or {}, names) if "differs-from-plan" in rules else ()
+    gone = (
+        one for one in absent if looked_at.has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues)
+    )
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
     by_group = sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity)))
-    reach = reach_of(looked_at, snapshot, has_topic, tuple(groups) == ALL)
-    missing = not_known(looked_at, snapshot, followed, has_topic, tuple(groups) == ALL)
+    reach = reach_of(looked_at.all, snapshot, has_topic, is_whole)
+    missing = not_known(looked_at.all, snapshot, rules, has_topic, is_whole)
     return Findings(by_group, reach, evidence_known(known), missing)
 
 
@@ -111,7 +109,7 @@ def _known_rules(rules: Iterable[str]) -> list[str]:
         raise ArgumentError(
             f"unknown rule {strange[0]!r}; known are {', '.join(RULES)}{did_you_mean(strange[0], RULES)}"
         )
-    return wanted
+    return [name for name in RULES if name in wanted]
 
 
 def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._group_signs import signs_of
@@ -12,6 +13,8 @@ from rmqalloc.evaluation.shares import divide
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.views.group_views import GroupViews, ViewReader
@@ -99,3 +102,38 @@ class SignedGroups:
                 unit.unknown = why or self._unknown.why("routes", unit.topic)
         units = [unit for one in some for unit in self._units[one.group.name]]
         divide((view for unit in units for view in unit.views), self._rooms)
+
+
+class ChosenGroups(NamedTuple):
+    """The groups of a snapshot that patterns choose, and which names these patterns match."""
+
+    all: Sequence[SignedGroup]
+    has_name: Callable[[str], object]
+    has_topic: Callable[[str], object]
+    counts_topic: Callable[[str], bool]  # of a retry topic only if a pattern begins with its prefix, as in plans
+    is_whole: bool  # whether groups were not chosen by their names
+
+
+def chosen_groups(
+    snapshot: Snapshot,
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
+    planned: Mapping[str, PlannedOwners] | None = None,
+    seen_for: Ages | None = None,
+) -> ChosenGroups:
+    """Return the groups that match, and subscribe to a topic that matches."""
+    subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
+    chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
+    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
+    has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
+
+    def is_wanted(group: Group) -> bool:
+        return bool(has_name(group.name)) and (tuple(topics) == ALL or any(map(has_topic, group.subscriptions)))
+
+    has_retry = matcher(tuple(one for one in topics if one.startswith(RETRY_PREFIX)))
+
+    def counts(topic: str) -> bool:
+        return bool((has_retry if topic.startswith(RETRY_PREFIX) else has_topic)(topic))
+
+    signed = SignedGroups(snapshot, is_wanted, planned, seen_for)
+    return ChosenGroups(signed.all, has_name, has_topic, counts, tuple(groups) == ALL)

@@ -1,4 +1,4 @@
-"""What producers write to of a topic, and what of it consumers see."""
+"""Which queues of a topic are looked at: those that producers write to, or those that consumers see as well."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from rmqalloc.views.unit_views import Queues
 
 
 class WrittenTopic:
-    """The queues of a topic that producers write to.
+    """The queues of a topic that producers write to, and ``with_read`` all others that consumers see.
 
     Attributes
     ----------
     visible : tuple of MessageQueue
-        Written queues that consumers see, in Java's order.
+        Those that consumers see, in Java's order.
     hidden : dict of str to tuple of MessageQueue
         Those that they do not, by the reason.
     """
 
-    def __init__(self, route: Topic, seen: Queues | None = None) -> None:
-        self._route = route
+    def __init__(self, route: Topic, seen: Queues | None = None, with_read: bool = False) -> None:
+        self._route, self._with_read = route, with_read
         self.hidden: dict[str, Queues] = {}
         if seen is not None and all(_n_seen(one) == one.n_written_queues for one in route.brokers):
             self.visible = seen
             return
-        check_queue_count(route.name, sum(one.n_written_queues for one in route.brokers))
+        check_queue_count(route.name, sum(max(one.n_written_queues, _n_seen(one)) for one in route.brokers))
         self.visible = self._laid_out(route.brokers, True)
         for reason, is_readable in (("no-permission", False), ("beyond-read-queues", True)):
             brokers = [one for one in route.brokers if one.is_readable == is_readable]
@@ -38,20 +38,30 @@ class WrittenTopic:
                 self.hidden[reason] = queues
 
     def _laid_out(self, brokers: tuple[TopicBroker, ...] | list[TopicBroker], is_seen: bool) -> Queues:
-        """Written queues of some brokers that consumers see, or that they do not."""
+        """Queues of some brokers that consumers see, or that are written and they do not see."""
 
         def of(broker: TopicBroker) -> Iterator[MessageQueue]:
-            n_written = broker.n_written_queues
-            n_seen = min(_n_seen(broker), n_written)
-            ids = range(n_seen) if is_seen else range(n_seen, n_written)
+            n_written, n_seen = broker.n_written_queues, _n_seen(broker)
+            ids = range(n_seen if self._with_read else min(n_seen, n_written)) if is_seen else range(n_seen, n_written)
             return (MessageQueue(self._route.name, broker.broker_name, i) for i in ids)
 
         return tuple(sort_queues(dict.fromkeys(queue for broker in brokers for queue in of(broker))))
 
     @lazy_property
     def queues(self) -> frozenset[MessageQueue]:
-        """All written queues."""
+        """All queues that are looked at."""
         return frozenset(self.visible).union(*self.hidden.values())
+
+    def is_written(self, queue: MessageQueue) -> bool:
+        """Return whether producers write to a queue."""
+        return 0 <= queue.queue_id < self._written.get(queue.broker_name, 0)
+
+    @lazy_property
+    def _written(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for one in self._route.brokers:
+            found[one.broker_name] = max(found.get(one.broker_name, 0), one.n_written_queues)
+        return found
 
     def hiding(self, queue: MessageQueue) -> str | None:
         """Return why consumers do not see a queue, written or not; None if they do."""

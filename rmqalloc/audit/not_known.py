@@ -10,12 +10,13 @@ from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.audit.reach import topics_without_group
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.snapshot.unknown import NotKnown, Unknowns
+from rmqalloc.snapshot.unknown import KINDS, NotKnown, Unknowns
 from rmqalloc.text import named, printable
 from rmqalloc.views.group_views import is_clustering
 
 _LISTS = ("clients", "subscriptions")
 _COMPUTED = ("clients", "routes")
+_NO_LAGS = "none are known"
 
 NEEDS: dict[str, Collection[str]] = {
     "unowned-queue": _COMPUTED,
@@ -100,14 +101,30 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
 
 def _lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> Iterator[NotKnown]:
     """Yield groups of which no lag is known: what waits for them is not seen, which alone puts nothing in doubt."""
-    given, groups = "none are known", [one.group for one in looked_at]
-    whys = {one.name: unknown.why("lags", one.name) for one in groups}
-    without = {
-        one.name: whys[one.name] or given for one in groups if is_clustering(one) and (not one.lags or whys[one.name])
-    }
-    if len(without) == len(groups) and {*without.values()} == {given}:
+    without = _without_lags(looked_at, unknown)
+    if len(without) == len(looked_at) and {*without.values()} == {_NO_LAGS}:
         without = {"": "no lags are known"}
     yield from (NotKnown("lags", name, why, True) for name, why in without.items())
+
+
+def _without_lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> dict[str, str]:
+    """Return groups of which not all lags are known, and why."""
+    groups = [one.group for one in looked_at if is_clustering(one.group)]
+    whys = {one.name: unknown.why("lags", one.name) for one in groups}
+    return {one.name: whys[one.name] or _NO_LAGS for one in groups if not one.lags or whys[one.name]}
+
+
+def not_known_kinds(
+    looked_at: Sequence[SignedGroup], snapshot: Snapshot, has_topic: Callable[[str], object]
+) -> dict[str, list[str]]:
+    """Return kinds of facts that are not known of groups, by group; only groups that lack some."""
+    found: dict[str, set[str]] = {}
+    for signed in looked_at:
+        if signed.signs & _LACKING and (kinds := {one.kind for one in _of_group(signed.audited, has_topic)}):
+            found[signed.group.name] = kinds
+    for name in _without_lags(looked_at, Unknowns(snapshot)):
+        found.setdefault(name, set()).add("lags")
+    return {name: sorted(kinds, key=KINDS.index) for name, kinds in found.items()}
 
 
 def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:

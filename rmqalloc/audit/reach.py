@@ -111,11 +111,12 @@ def reach_of(
     snapshot: Snapshot,
     has_topic: Callable[[str], object],
     with_all_groups: bool,
+    with_read: bool = False,
 ) -> Reach:
-    """Yield who reads the queues of the topics of some groups."""
+    """Return who reads the queues of the topics of some groups; ``with_read`` also those that nobody writes to."""
 
     def make() -> Iterator[Answer]:
-        written = WrittenTopics({topic.name: topic for topic in snapshot.topics})
+        written = WrittenTopics({topic.name: topic for topic in snapshot.topics}, with_read)
         for signed in looked_at:
             yield from answers_of(signed, filter(has_topic, signed.topics), written)
         if with_all_groups:

@@ -1,8 +1,9 @@
-"""Who reads the queues of a group that hold or get messages: for every run of queues one of `REASONS`.
+"""Who reads the queues of a group: for every run of queues one of `REASONS`.
 
-Looked at are all queues that producers write to, and others in which messages of the group wait. What a route hides comes
-first, then what concerns the group as a whole, then the owners. In the common case (the route hides nothing, every queue has
-one owner) a topic of a group has one answer, which is given without a look at its queues.
+Looked at are all queues that producers write to, and others in which messages of the group wait; all that consumers see as well
+where `WrittenTopics` says so. What a route hides comes first, then what concerns the group as a whole, then the owners. In the
+common case (the route hides nothing, every queue has one owner) a topic of a group has one answer, which is given without a
+look at its queues.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from rmqalloc.text import counted
 from rmqalloc.views.unit_views import Ids, Queues, UnitViews
 
 _CLIENTS_UNKNOWN = "its clients are not known"
+_OF_REPORTS = ("owner", "several-owners", "popped", "not-owned-now")
+"""Reasons that clients may report."""
 _NOTHING: Mapping[MessageQueue, int] = {}
 
 
@@ -44,7 +47,7 @@ class Answer:
     detail : str
         What is particular about it, empty if nothing.
     written : WrittenTopic or None
-        What producers write to of the topic.
+        Which queues of the topic are looked at.
     waiting : mapping of MessageQueue to int
         Unconsumed messages, of queues of which they are known.
     signed : SignedGroup or None
@@ -66,7 +69,15 @@ class Answer:
 
     def is_written(self, queue: MessageQueue) -> bool:
         """Return whether producers write to one of the queues."""
-        return self.written is not None and queue in self.written.queues
+        return self.written is not None and self.written.is_written(queue)
+
+    @property
+    def known(self) -> str:
+        """How it is known: ``reported`` by the clients, ``computed`` from what the snapshot shows, or ``unknown``."""
+        if self.state == "unknown":
+            return "unknown"
+        is_owned = self.signed is not None and self.reason in _OF_REPORTS
+        return "reported" if is_owned and self.signed and _is_reported(self.signed, self.topic) else "computed"
 
     @property
     def n_written(self) -> int:
@@ -109,16 +120,17 @@ class Answer:
 
 
 class WrittenTopics:
-    """The written queues of topics, made when they are first asked for."""
+    """The queues of topics that are looked at, made when they are first asked for; see `WrittenTopic`."""
 
-    def __init__(self, routes: Mapping[str, Topic]) -> None:
-        self._routes = routes
+    def __init__(self, routes: Mapping[str, Topic], with_read: bool = False) -> None:
+        self._routes, self._with_read = routes, with_read
         self._made: dict[str, WrittenTopic] = {}
 
     def get(self, name: str, unit: UnitViews | None = None) -> WrittenTopic | None:
-        """Return the written queues of a topic, of which there may be a unit; None if it has no route."""
+        """Return the queues of a topic, of which there may be a unit; None if it has no route."""
         if name not in self._made and name in self._routes:
-            self._made[name] = WrittenTopic(self._routes[name], None if unit is None else unit.queues)
+            seen = None if unit is None else unit.queues
+            self._made[name] = WrittenTopic(self._routes[name], seen, self._with_read)
         return self._made.get(name)
 
 
@@ -187,7 +199,7 @@ def _of_group(signed: SignedGroup, name: str, queues: Queues) -> _Reasons:
         yield from closed
     if queues:
         doubt = _doubt(signed.group)
-        if doubt is None or (signed.signs & Sign.OWNED and _speaks(signed.audited, name)):
+        if doubt is None or _is_reported(signed, name):
             yield "owner", queues, ""
         else:
             yield "unknown", queues, doubt
@@ -261,6 +273,11 @@ def _owned(audited: AuditedGroup, unit: UnitViews) -> _Owned:
         nobody = "the queues are in no client's list" if unit.is_config else why(audited, unit)
         others |= dict.fromkeys(unit.unowned, ("no-owner", nobody))
     return usual, others
+
+
+def _is_reported(signed: SignedGroup, topic: str) -> bool:
+    """Return whether what clients report decides who owns the queues of a topic."""
+    return bool(signed.signs & Sign.OWNED) and _speaks(signed.audited, topic)
 
 
 def _speaks(audited: AuditedGroup, topic: str) -> bool:

@@ -26,6 +26,7 @@ VERBS = {
     "example": "rmqalloc.cli._example_command",
     "explain": "rmqalloc.cli._explain_command",
     "generate": "rmqalloc.cli._generate_command",
+    "groups": "rmqalloc.cli._groups_command",
     "help": "rmqalloc.cli._help_command",
     "optimise": "rmqalloc.cli._optimise_command",
     "plan": "rmqalloc.cli._plan_command",
@@ -33,6 +34,7 @@ VERBS = {
     "report": "rmqalloc.cli._report_command",
     "rollout": "rmqalloc.cli._rollout_command",
     "schema": "rmqalloc.cli._schema_command",
+    "show": "rmqalloc.cli._show_command",
     "simulate": "rmqalloc.cli._simulate_command",
     "snapshot": "rmqalloc.cli._snapshot_command",
     "verify": "rmqalloc.cli._verify_command",
@@ -96,6 +98,20 @@ def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -
 )
 def app() -> None:
     """RocketMQ queue allocation: who owns which queue, for one consumer group or for millions.
+
+    \b
+    rmqalloc groups -f FILE                          which group is worst
+    rmqalloc show -f FILE                            queues that nobody has
+    rmqalloc show -f FILE -t orders --queue 7        who owns a queue
+    rmqalloc show -f FILE --by client                who has the lag
+    rmqalloc show -f FILE --by client -c 10.0.0.1    what runs on a host
+    rmqalloc show -f FILE --by client --where is_idle=yes
+    rmqalloc show -f FILE --where known=unknown      what is not known
+    rmqalloc plan -f FILE --remove-broker broker-b   what breaks without it
+    rmqalloc plan -f FILE -g GROUP --remove-client ID      may it stop
+    rmqalloc diff SAVED FILE                         what changed
+
+    A running cluster is read by -n HOST:9876 in place of -f FILE.
 
     Every option of a verb but --help and --schema can also be given as an environment variable, named after the verb and the
     long flag: RMQALLOC_BULK_STRATEGY for `bulk --strategy`.

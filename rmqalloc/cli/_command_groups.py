@@ -10,6 +10,12 @@ from rmqalloc.text import did_you_mean, message
 
 __all__ = ["Suggesting"]
 
+_GROUPS = "`rmqalloc groups` lists the consumer groups, `rmqalloc show` who owns which queue"
+_MEANT = dict.fromkeys(("list", "ls", "get", "top", "status"), _GROUPS) | dict.fromkeys(
+    ("describe", "desc", "who", "owners", "lag"), "`rmqalloc show` shows who owns which queue, and its lag"
+)
+"""What to say of verbs that other tools have."""
+
 
 class Suggesting(click.Group):
     """A command group; a command that it does not have is wrong usage, with the one that is near."""
@@ -35,6 +41,8 @@ class Suggesting(click.Group):
         """Return the command that is named, and what is left for it."""
         name = args[0]
         if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
-            near = did_you_mean(name, self.list_commands(ctx))
+            known = self.list_commands(ctx)
+            meant = _MEANT.get(name, "") if ctx.parent is None else ""
+            near = f"; {meant}" if meant else did_you_mean(name, known)
             ctx.fail(f"No such command {message(name, 200)!r}{near or '.'}")
         return super().resolve_command(ctx, args)

@@ -50,6 +50,8 @@ _OF_ALL = (DONE, FAILURE, USAGE, DEFECT, INTERRUPTED, PIPE)
 _DOUBT = "failed, or a group is left out because its strategy is in doubt"
 _REQUIRED = "a group is left out because its strategy rests on less than --require asks for"
 _PARTIAL = "the snapshot is partial, and --allow-partial is not given"
+_WEAK = "a strategy rests on less than --require asks for"
+_SHOWN = "the snapshot is partial; what is known is shown, and --allow-partial ends with 0"
 
 OF_VERB: Mapping[str, Mapping[int, str]] = {
     "bulk": {FAILURE: "failed, or more rows are bad than --max-bad-fraction allows"},
@@ -70,6 +72,11 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         PARTIAL: "a snapshot is partial, and --allow-partial is not given",
     },
     "explain": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
+    "groups": {
+        DONE: "done, also where something is not known: the table says so",
+        GATE: _WEAK,
+        PARTIAL: _SHOWN,
+    },
     "optimise": {
         FAILURE: _DOUBT,
         GATE: f"{_REQUIRED}, or a group has no way within the bounds (--max-unowned and others)",
@@ -86,6 +93,11 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         FAILURE: _DOUBT,
         GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned, --budget, --require), or the change is refused",
         PARTIAL: _PARTIAL,
+    },
+    "show": {
+        DONE: "done, also where owners are not known: the table says so",
+        GATE: _WEAK,
+        PARTIAL: _SHOWN,
     },
     "snapshot": {
         FAILURE: "failed: no name server answers, it knows no broker, or nothing could be read",

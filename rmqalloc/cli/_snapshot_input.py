@@ -272,6 +272,15 @@ def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
     return exit_codes.PARTIAL
 
 
+def answered_code(known: Known, inputs: Inputs) -> int:
+    """Return the exit code of a verb that says of everything whether it is known: `weak_code`, else `exit_codes.PARTIAL` if the
+    snapshot lacks something and that will not do.
+    """
+    print_lacks(known.given)
+    is_partial = bool(known.given.errors) and not inputs.allow_partial
+    return weak_code(known, inputs) or (exit_codes.PARTIAL if is_partial else 0)
+
+
 def print_lacks(snapshot: Snapshot) -> None:
     """Print what could not be asked or read."""
     print_notes(_lacks(snapshot.errors))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,6 +28,7 @@ class TableOptions:
     columns: str | None
     sort: str | None
     top: int | None
+    where: tuple[str, ...] = ()
 
     @property
     def is_text(self) -> bool:
@@ -36,8 +37,8 @@ class TableOptions:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no columns and no order are asked for."""
-        return self.columns is None and self.sort is None
+        """Whether no columns, no rows and no order are asked for."""
+        return self.columns is None and self.sort is None and not self.where
 
     def show(self, result: TableResult, table: str | None = None, lines: Iterable[str] | None = None) -> None:
         """Show a result as text for people, or a table of it where one, its columns or another form are asked for.
@@ -54,23 +55,49 @@ class TableOptions:
         from rmqalloc.report.formats import ColumnError, write_table
 
         try:
-            write_table(table, self.output, sys.stdout, self.columns, self.sort, self.top)
+            write_table(self.filtered(table), self.output, sys.stdout, self.columns, self.sort, self.top)
         except ColumnError as error:
             raise click.UsageError(str(error)) from error
 
+    def filtered(self, table: pa.Table) -> pa.Table:
+        """Return the rows of a table that ``--where`` asks for."""
+        from rmqalloc.results.where import WhereError, rows_where
 
-def _given(output: str, columns: str | None, sort: str | None, top: int | None, wide: bool) -> TableOptions:
+        try:
+            return rows_where(table, self.where)
+        except WhereError as error:
+            raise click.UsageError(f"--where: {error}") from error
+
+
+def _read(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return conditions as they are, none of which is misspelled."""
+    from rmqalloc.results.where import Condition, WhereError
+
+    try:
+        list(map(Condition.of, values))
+    except WhereError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+    return values
+
+
+def _given(output: str, wide: bool, **given: Any) -> TableOptions:
     if wide and output not in ("table", "wide"):
         raise click.UsageError(f"--wide is short for -o wide, and -o {output} is given; leave one of them out")
-    return TableOptions("wide" if wide else output, columns, sort, top)
+    return TableOptions("wide" if wide else output, **given)
 
 
 def table_options(as_text: str) -> Callable[[Command], Command]:
-    """Add ``--output``, ``--wide``, ``--columns``, ``--sort`` and ``--top``; the command gets them as one argument,
-    ``tables``."""
+    """Add the options of `TableOptions`; the command gets them as one argument, ``tables``."""
 
     options = (
         click.option("--top", type=Count(1), metavar="N", help=f"At most N rows{as_text}."),
+        click.option(
+            "--where",
+            multiple=True,
+            callback=_read,
+            metavar="CONDITION",
+            help="Only rows such as 'idle>0' or 'topic~order*'; = != < <= > >= ~; repeats.",
+        ),
         click.option("--sort", metavar="[-]NAME,...", help="Columns to sort by; - before a name: the largest first."),
         click.option("--columns", metavar="NAME,...", help="Columns of the table."),
         click.option("--wide", is_flag=True, help="Short for -o wide: a table with all columns, nothing cut."),
@@ -83,4 +110,5 @@ def table_options(as_text: str) -> Callable[[Command], Command]:
             help="Form of the result.",
         ),
     )
-    return partial(bundle, "tables", _given, options)
+    takes = [*(one.name for one in fields(TableOptions)), "wide"]
+    return partial(bundle, "tables", _given, options, takes=takes)

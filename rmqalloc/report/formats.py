@@ -14,7 +14,8 @@ import pyarrow as pa
 from rmqalloc.errors import ArgumentError
 from rmqalloc.results.renderer import cell_text, encodable, is_number, order_of, terminal_table
 from rmqalloc.results.table_result import checked_top
-from rmqalloc.text import did_you_mean, is_formula, printable
+from rmqalloc.results.where import column_missing
+from rmqalloc.text import is_formula, printable
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
 """What ``output`` can be."""
@@ -89,8 +90,7 @@ def _chosen(
     wanted = table.column_names if columns is None else _names(columns)
     unknown = [name for name in [*wanted, *(key.removeprefix("-") for key in keys)] if name not in table.column_names]
     if unknown:
-        meant = did_you_mean(unknown[0], table.column_names)
-        raise ColumnError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{meant}")
+        raise ColumnError(column_missing(unknown[0], table))
     top = checked_top(top)
     ordered = table.take(order_of(table, keys)) if keys else table
     shown = ordered.select(wanted).slice(0, top)

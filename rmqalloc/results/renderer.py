@@ -33,7 +33,7 @@ NOTHING = "–"
 _PROSE = {"action", "advice", "expected", "message", "reason", "searched"}
 """Columns of Arrow tables that hold sentences."""
 
-_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "!": "\x1b[31m"}
+_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "!": "\x1b[31m", "?": "\x1b[33m"}
 
 
 # --- Figures ---

@@ -12,8 +12,8 @@ from source_modules import MODULES
 import rmqalloc
 
 VERBS = (
-    *("check", "compare", "diff", "explain", "fetch", "optimise", "plan", "read", "recommend", "rollout", "simulate"),
-    "verify",
+    *("check", "compare", "diff", "explain", "fetch", "groups", "optimise", "plan", "read", "recommend", "rollout", "show"),
+    *("simulate", "verify"),
 )
 AT_IMPORT = {"_engine", "globs", "lazy", "text", "version", "errors", "fleet", "model", "strategies"}
 
@@ -96,6 +96,8 @@ def results():
         "plan": rmqalloc.plan(cluster, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]),
         "compare": rmqalloc.compare(cluster, ["AVG", "AVG_BY_CIRCLE"]),
         "check": rmqalloc.check(cluster),
+        "show": rmqalloc.show(cluster),
+        "groups": rmqalloc.groups(cluster),
         "diff": rmqalloc.diff(cluster, cluster),
         "explain": rmqalloc.explain(cluster, "by-average", "TopicTest", "broker-a", 0),
         "rollout": rmqalloc.rollout.restart(cluster),
@@ -106,7 +108,10 @@ def results():
     }
 
 
-KINDS = ("plan", "compare", "check", "diff", "explain", "rollout", "budget", "recommend", "optimise", "simulate")
+KINDS = (
+    *("plan", "compare", "check", "show", "groups", "diff", "explain", "rollout", "budget", "recommend", "optimise"),
+    "simulate",
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,0 +1,79 @@
+"""Draw the list of groups as text: a line each, worst first; columns of problems that no group has are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import IO, Any
+
+import pyarrow.compute as pc
+
+from rmqalloc.audit.group_table import GroupList, is_unknown
+from rmqalloc.results import drawn
+from rmqalloc.results.renderer import NOTHING, figure, marked_table, skew_text
+from rmqalloc.text import counted, more
+
+_SHOWN = 20
+_PROBLEMS = ("unowned", "double_owned", "unread", "idle", "errors", "warnings")
+_HEADINGS = {"consumer_group": "group", "n_clients": "clients", "n_queues": "queues", "double_owned": "double"}
+_SEEN_OTHERWISE = "lags"
+"""What is not known of a group and needs no word: its lag is a dash."""
+
+Row = Mapping[str, Any]
+
+
+def group_lines(found: GroupList, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+    """Yield the lines of the groups; ``top`` is how many at most, 20 by default."""
+    table, top = found.groups, top or _SHOWN
+    if not table.num_rows:
+        yield "No group."
+        return
+    yield from (_headline(found), "")
+    rows = table.slice(0, top).to_pylist()
+    names = ["consumer_group", "n_clients", "n_queues", "strategy", "messages", "skew"]
+    names += [name for name in _PROBLEMS if (pc.max(table[name]).as_py() or 0) > 0]
+    names += [name for name in ("worst", "not_known") if any(_cell(row, name) for row in rows)]
+    cells = [[_cell(row, name) or (NOTHING if name != "not_known" else "") for name in names] for row in rows]
+    headings = [_HEADINGS.get(name, name.replace("_", " ")) for name in names]
+    texts = ("group", "strategy", "worst", "not known")
+    left_out = more(table.num_rows - len(rows), "group", " (--top)")
+    yield from marked_table(headings, cells, map(_mark, rows), [h for h in headings if h not in texts], file, left_out)
+
+
+def _cell(row: Row, name: str) -> str:
+    value = row[name]
+    if name == "strategy":
+        return f"{value or NOTHING} ({row['strategy_source']})" if row["strategy_source"] else value or NOTHING
+    if name == "not_known":
+        return ", ".join(one for one in value if one != _SEEN_OTHERWISE)
+    if name == "worst":
+        return value or ""
+    return skew_text(value) if name == "skew" else figure(value)
+
+
+def _mark(row: Row) -> str:
+    if any(row[name] for name in ("unowned", "double_owned", "errors")):
+        return "!"
+    if row["unowned"] is None and row["n_clients"] != 0:
+        return "?"
+    return "~" if row["unread"] or row["idle"] or row["warnings"] else " "
+
+
+def _headline(found: GroupList) -> str:
+    table = found.groups
+    n_errors, n_warnings = (pc.sum(pc.greater(table[one], 0)).as_py() or 0 for one in ("errors", "warnings"))
+    n_dead, n_unknown = (pc.sum(one).as_py() or 0 for one in (pc.equal(table["n_clients"], 0), is_unknown(table)))
+    lag = pc.sum(table["messages"]).as_py()
+    kinds = (
+        (n_errors, "with errors"),
+        (n_warnings, "with warnings"),
+        (n_dead, "without clients"),
+        (n_unknown, "with unknown owners"),
+    )
+    problems = [f"{n:,} {what}" for n, what in kinds if n]
+    lags = "no lag known" if lag is None else f"{counted(lag, 'message')} waiting"
+    of_none = sum(not one.consumer_group for one in found.findings)
+    others = f"; {counted(of_none, 'finding')} of no group in particular (rmqalloc check)" if of_none else ""
+    return f"{counted(table.num_rows, 'group')}: {', '.join(problems) or 'nothing wrong'}; {lags}{others}"
+
+
+drawn(GroupList, group_lines)

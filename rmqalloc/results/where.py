@@ -1,0 +1,156 @@
+"""Rows of a table by conditions such as ``idle>0``, ``topic=orders`` or ``client_id~pod-*``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.globs import glob
+from rmqalloc.results.renderer import is_number
+from rmqalloc.text import did_you_mean, quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Condition", "WhereError", "column_missing", "rows_where"]
+
+_CONDITION = re.compile(r"\s*(\w+)\s*(!=|<=|>=|=|<|>|~)(.*)", re.DOTALL)
+_COMPARED = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+_NULL = "null"
+_DIGITS = 19
+"""Characters of an integer below which it is no more than an int64 holds."""
+_TRUTHS = {"yes": True, "true": True, "no": False, "false": False}
+
+
+class WhereError(ArgumentError):
+    """A condition cannot be read, or is of no column of the table."""
+
+
+class Condition(NamedTuple):
+    """A column, an operator, and what the column is compared with."""
+
+    column: str
+    operator: str
+    value: str
+
+    @classmethod
+    def of(cls, text: str) -> Condition:
+        """Read a condition.
+
+        Examples
+        --------
+        >>> Condition.of("idle > 0"), Condition.of("consumer_group~order-*")
+        (Condition(column='idle', operator='>', value='0'), Condition(column='consumer_group', operator='~', value='order-*'))
+        """
+        found = _CONDITION.fullmatch(text)
+        if found is None:
+            raise WhereError(
+                f"{quoted(text)} is no condition: NAME, one of = != < <= > >= ~, and a value, such as idle>0"
+            )
+        return cls(found[1], found[2], found[3].strip())
+
+    def __str__(self) -> str:
+        return "".join(self)
+
+
+def column_missing(name: str, table: pa.Table) -> str:
+    """Return that a table has no such column, the columns that it has, and the one that was perhaps meant."""
+    return f"there is no column {name!r}; there are {', '.join(table.column_names)}{did_you_mean(name, table.column_names)}"
+
+
+def rows_where(table: pa.Table, conditions: Iterable[str]) -> pa.Table:
+    """Return the rows for which all conditions hold.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+    conditions : iterable of str
+        Each is ``NAME OP VALUE``. ``=`` ``!=`` ``<`` ``<=`` ``>`` ``>=`` compare numbers as numbers and texts as texts; ``~``
+        takes a pattern as in `fnmatch.fnmatchcase`. A condition on a list holds if it does for one of its elements, ``!=`` if
+        it does for all. Truths are ``yes`` and ``no``. Only ``NAME=null`` holds for null; ``NAME!=null`` holds for all else.
+
+    Raises
+    ------
+    WhereError
+        A condition is not of that form, the table has no such column, or the column cannot be compared so.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"group": ["a", "b", "c"], "idle": [0, 2, None]})
+    >>> rows_where(table, ["idle>=0", "group~[bc]"]).to_pylist(), rows_where(table, ["idle=null"]).to_pylist()
+    ([{'group': 'b', 'idle': 2}], [{'group': 'c', 'idle': None}])
+    """
+    for text in conditions:
+        condition = Condition.of(text)
+        if condition.column not in table.column_names:
+            raise WhereError(column_missing(condition.column, table))
+        table = table.filter(_holds(table[condition.column], condition))
+    return table
+
+
+def _holds(column: pa.ChunkedArray, condition: Condition) -> Any:
+    """Return for every row whether the condition holds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    _, operator, value = condition
+    if value == _NULL and operator in ("=", "!="):
+        return pc.is_null(column) if operator == "=" else pc.is_valid(column)
+    if not pa.types.is_list(column.type):
+        return pc.fill_null(_test(condition, column.type)(column), False)
+    column = column.combine_chunks()
+    is_all = operator == "!="  # which holds if no element is the value
+    test = _test(condition._replace(operator="=") if is_all else condition, column.type.value_type)
+    parents = pc.list_parent_indices(column).filter(pc.fill_null(test(pc.list_flatten(column)), False))
+    found = pc.is_in(pa.array(range(len(column)), parents.type), value_set=pc.unique(parents))
+    return pc.and_(pc.is_valid(column), pc.invert(found)) if is_all else found
+
+
+def _test(condition: Condition, kind: pa.DataType) -> Callable[[Any], Any]:
+    """Return what says of a column of that type where the condition holds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    name, operator, value = condition
+    if pa.types.is_string(kind):
+        if operator == "~":
+            return lambda column: _matching(column, value)
+        wanted: Any = value
+    elif pa.types.is_boolean(kind):
+        if operator not in ("=", "!=") or value.lower() not in _TRUTHS:
+            raise WhereError(f"{name} is yes or no, so it takes =yes or =no, got {str(condition)!r}")
+        wanted = _TRUTHS[value.lower()]
+    elif is_number(kind):
+        wanted = _number(condition)
+    else:
+        raise WhereError(f"{name} holds {kind}, which no condition compares, got {str(condition)!r}")
+    compare = getattr(pc, _COMPARED[operator])
+    return lambda column: compare(column, wanted)
+
+
+def _matching(column: Any, pattern: str) -> Any:
+    """Return which texts match a pattern; each is asked once."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names, matches = pc.unique(column), glob(pattern)
+    return pc.is_in(
+        column, value_set=pa.array([one for one in names.to_pylist() if one is not None and matches(one)], column.type)
+    )
+
+
+def _number(condition: Condition) -> int | float:
+    name, operator, value = condition
+    if operator == "~":
+        raise WhereError(f"{name} holds numbers, and ~ compares texts with a pattern, got {str(condition)!r}")
+    try:
+        number = int(value) if value.lstrip("+-").isdecimal() and len(value) < _DIGITS else float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise WhereError(f"{name} holds numbers, got {value!r} in {str(condition)!r}")
+    return number

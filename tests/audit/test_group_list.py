@@ -1,0 +1,194 @@
+"""All groups in one row each: against plans, findings and who owns what, and null where something is not known."""
+
+from collections import Counter
+from random import Random
+
+import pytest
+from audited import TOPIC, group, snapshot, topic
+from bruteforce import reached
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis_budget import examples
+
+import rmqalloc
+from rmqalloc.audit import check_snapshot, current_owners, group_list
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.snapshot.matching import NoMatchError
+from rmqalloc.snapshot.plain_data import from_document
+from rmqalloc.snapshot.snapshot import Client, Lag, Snapshot, SourceError
+
+SEEDS = st.integers(0, 2**32)
+OWNED = ("idle", "unowned", "double_owned", "skew")
+LAGS = (Lag(MessageQueue(TOPIC, "a", 0), 9, 4),)
+DOUBT = {"strategy_source": "assumed", "strategy_doubt": "nothing shows it"}
+
+
+def by_name(found):
+    rows = {row["consumer_group"]: row for row in found.groups.to_pylist()}
+    assert len(rows) == found.groups.num_rows
+    return rows
+
+
+def listed(*groups, **fields):
+    return by_name(group_list(snapshot(*groups, **fields)))
+
+
+# --- Random snapshots ---
+
+
+@examples(30, nightly=1000)
+@given(SEEDS)
+def test_every_group_is_there_with_the_figures_of_others(seed):
+    cluster = from_document(reached.case(Random(seed)))
+    found, findings = group_list(cluster), check_snapshot(cluster)
+    rows = by_name(found)
+    assert rows.keys() == {one.name for one in cluster.groups}
+    try:
+        plan = rmqalloc.plan(cluster, ())
+        planned = {row["consumer_group"]: row for row in plan.groups.to_pylist()}
+        failed = {row["consumer_group"] for row in plan.units.to_pylist() if row["err_code"]}
+    except NoMatchError:
+        planned, failed = {}, set()
+    for name, row in rows.items():
+        counts = Counter(one.severity for one in findings if one.consumer_group == name)
+        assert [row[f"{one}s"] for one in ("error", "warning", "note")] == [
+            counts[one] for one in ("error", "warning", "note")
+        ]
+        assert row["worst"] == next((one.rule for one in findings if one.consumer_group == name), None)
+        if (
+            {"clients", "subscriptions", "routes"}.intersection(row["not_known"])
+            or name not in planned
+            or name in failed
+        ):
+            assert [row[one] for one in OWNED] == [None] * 4
+        else:
+            assert [row[one] for one in OWNED] == [planned[name][one] for one in OWNED]
+
+
+@examples(30, nightly=1000)
+@given(SEEDS)
+def test_lag_and_unread_queues_are_those_that_show_and_check_have(seed):
+    cluster = from_document(reached.case(Random(seed)))
+    rows, reach, shown = by_name(group_list(cluster)), check_snapshot(cluster).reach, current_owners(cluster).queues
+    for name, row in rows.items():
+        states = Counter(one["state"] for one in reach.to_pylist() if one["consumer_group"] == name)
+        assert row["unread"] == (states["unread"] or (None if states["unknown"] else 0))
+        mine = [one["messages"] for one in shown.to_pylist() if one["consumer_group"] == name]
+        assert (row["messages"] or 0) == sum(filter(None, mine))
+        if "lags" in row["not_known"] and not any(one.lags for one in cluster.groups if one.name == name):
+            assert row["messages"] is None
+
+
+# --- Single snapshots ---
+
+
+def test_of_what_is_not_known_figures_are_null_and_never_zero():
+    rows = listed(
+        group("c1", name="fine", lags=LAGS),
+        group("c1", name="doubt", **DOUBT),
+        group("c1", name="part", unknown={"clients": "one broker is silent"}),
+        group(name="dead"),
+        group("c1", name="subscribed", unknown={"subscriptions": "not asked"}),
+    )
+    assert {rows["fine"][one] for one in OWNED} == {0, 1.0} and rows["fine"]["messages"] == 5
+    for name in ("doubt", "part", "dead", "subscribed"):
+        assert [rows[name][one] for one in (*OWNED, "messages")] == [None] * 5
+    assert (rows["part"]["n_clients"], rows["dead"]["n_clients"], rows["doubt"]["n_clients"]) == (None, 0, 1)
+    assert (rows["subscribed"]["n_topics"], rows["subscribed"]["n_queues"]) == (None, None)
+    assert (rows["part"]["not_known"], rows["fine"]["not_known"]) == (["clients", "lags"], [])
+    assert (rows["dead"]["unread"], rows["doubt"]["unread"], rows["fine"]["unread"]) == (8, None, 0)
+
+
+def test_groups_that_share_queues_say_how():
+    rows = listed(
+        group("c1", name="all", message_model="BROADCASTING"),
+        group("c1", name="grpc", is_shared=True),
+        group("c1", name="pop", server_assignment="POP"),
+    )
+    assert {name: row["strategy"] for name, row in rows.items()} == {
+        "all": "BROADCASTING",
+        "grpc": "PROXY",
+        "pop": "POP",
+    }
+    assert rows["all"]["messages"] is None and rows["all"]["not_known"] == []
+
+
+def test_the_worst_come_first_and_null_is_not_taken_for_nothing():
+    many = Lag(MessageQueue(TOPIC, "a", 0), 10**9, 0)
+    rows = listed(
+        group("c1", "c2", "c3", name="skewed"),
+        group("c1", name="a-fine"),
+        group("c1", name="b-lag", lags=(many,)),
+        group("c1", "c1", "c2", name="twice"),
+        group(*(f"c{i}" for i in range(9)), name="idle"),
+        group("c1", name="doubt", **DOUBT),
+        group(name="dead", lags=(many,)),
+        group(name="gone"),
+    )
+    assert list(rows) == ["twice", "dead", "gone", "doubt", "idle", "skewed", "b-lag", "a-fine"]
+
+
+def test_patterns_choose_groups_and_topics():
+    retry = f"{RETRY_PREFIX}g"
+    one = group("c1", "c2", subscriptions=(TOPIC, retry), lags=LAGS)
+    cluster = snapshot(
+        one, group("c1", name="h", subscriptions=("pay",)), topics=(topic(), topic("pay"), topic(retry, a=1))
+    )
+    assert list(by_name(group_list(cluster, groups=("h",)))) == ["h"]
+    (row,) = group_list(cluster, topics=(TOPIC,)).groups.to_pylist()
+    assert (row["n_topics"], row["n_queues"]) == (1, 8)
+    (row,) = group_list(cluster, topics=("%RETRY%*",)).groups.to_pylist()
+    assert (row["n_topics"], row["n_queues"], row["idle"], row["messages"]) == (1, 1, 1, None)
+    with pytest.raises(NoMatchError, match="no consumer group matches 'x'"):
+        group_list(cluster, groups=("x",))
+
+
+# --- Text ---
+
+
+def test_columns_of_problems_that_no_group_has_are_left_out():
+    fine = str(group_list(snapshot(group("c1"))))
+    assert fine.splitlines()[:3] == [
+        "1 group: nothing wrong; no lag known",
+        "",
+        "  group  clients  queues  strategy     messages  skew",
+    ]
+    text = str(group_list(snapshot(group("c1", "c1"), group("c1", name="h", **DOUBT), group(name="dead"))))
+    assert text.startswith("3 groups: 1 with errors, 1 without clients, 1 with unknown owners; no lag known")
+    head, *rows = text.splitlines()[2:]
+    assert {"unowned", "double", "unread", "errors", "worst"} <= set(head.split()) and "warnings" not in head
+    assert [(row[0], row.split()[1]) for row in rows] == [("!", "g"), ("~", "dead"), ("?", "h")]
+
+
+def test_findings_of_no_group_are_said():
+    cluster = snapshot(group("c1", subscriptions=("x" * 64,)), topics=(topic("x" * 64),))
+    assert "; 1 finding of no group in particular (rmqalloc check)" in str(group_list(cluster))
+
+
+def test_a_cluster_that_answered_in_part_has_all_groups():
+    lost = SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST lost", "timeout")
+    rows = listed(group("c1"), group(name="lost"), errors=(lost,))
+    assert (rows["g"]["unowned"], rows["lost"]["unowned"], rows["lost"]["n_clients"]) == (0, None, None)
+
+
+def test_hostile_names_reach_no_terminal():
+    evil = "a\x1b[2J\n\u202eb"
+    text = str(group_list(snapshot(group(Client(evil), name=evil, subscriptions=(evil,)), topics=(topic(evil, a=2),))))
+    assert "\x1b" not in text and "\u202e" not in text and "\\x1b" in text and len(text.splitlines()) == 4
+
+
+def test_nothing_is_a_list_too():
+    assert str(group_list(Snapshot())) == "No group."
+
+
+def test_rows_are_cheap_for_ordinary_groups(monkeypatch):
+    """No group is laid out queue by queue that has nothing unusual: 10,000 groups take seconds."""
+    from rmqalloc.views.group_views import ViewReader
+
+    laid_out = []
+    units_of = ViewReader.units_of
+    monkeypatch.setattr(
+        ViewReader, "units_of", lambda self, one: laid_out.append(one.group.name) or units_of(self, one)
+    )
+    group_list(snapshot(*(group("c1", "c2", name=f"g{i}") for i in range(300)), group("c1", "c1", name="odd")))
+    assert set(laid_out) == {"odd"}

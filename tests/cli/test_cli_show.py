@@ -1,0 +1,137 @@
+"""`rmqalloc show` and `rmqalloc groups`: rows by condition, every form, exit codes, and the verbs that others have for them."""
+
+import csv
+import io
+import json
+
+import pytest
+from audited import group, queues, snapshot, topic
+
+import rmqalloc
+from rmqalloc.cli import main
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Lag, SourceError
+
+CLUSTER = snapshot(
+    group("10.0.0.1@a", "10.0.0.1@a", "10.0.0.2@b", name="twice"),
+    group(
+        *(f"10.0.0.{i}@c" for i in range(1, 5)), name="idle", lags=(Lag(queues([1])[0], 500, 10, 1_795_250_051_509),)
+    ),
+    group(Client("10.0.0.9@d"), name="doubt", strategy_source="assumed", strategy_doubt="nothing shows it"),
+    topics=(topic(a=3),),
+)
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """The exit code and what a command prints on standard output and standard error, of a snapshot."""
+
+    def run(*arguments, cluster=CLUSTER):
+        (tmp_path / "s.json").write_text(json.dumps(to_document(cluster)))
+        verb, *options = arguments
+        code = main([verb, "-f", str(tmp_path / "s.json"), *options])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def rows(run, *arguments):
+    code, out, _ = run(*arguments, "-o", "json")
+    assert code == 0
+    return json.loads(out)
+
+
+def test_text_and_tables_are_those_of_the_doors(run, tmp_path):
+    run("groups")
+    read = rmqalloc.read(tmp_path / "s.json")
+    assert run("show")[1] == f"{rmqalloc.show(read)}\n"
+    assert run("groups")[1] == f"{rmqalloc.groups(read)}\n"
+    for by, table in (("queue", "queues"), ("client", "clients"), ("host", "hosts")):
+        assert rows(run, "show", "--by", by) == getattr(rmqalloc.show(read), table).to_pylist()
+    assert rows(run, "groups") == rmqalloc.groups(read).groups.to_pylist()
+
+
+@pytest.mark.parametrize("verb", ["show", "groups"])
+def test_every_form_is_written(verb, run):
+    n = len(rows(run, verb))
+    code, out, _ = run(verb, "-o", "csv")
+    assert code == 0 and len(list(csv.reader(io.StringIO(out)))) == n + 1
+    assert len(run(verb, "-o", "jsonl")[1].splitlines()) == n
+    assert run(verb, "-o", "html")[1].startswith("<!")
+    for form in ("wide", "yaml", "md"):
+        assert "consumer_group" in run(verb, "-o", form)[1].replace("\\", "")
+
+
+def test_rows_are_chosen_ordered_and_bounded(run):
+    assert [row["consumer_group"] for row in rows(run, "groups", "--where", "idle>0")] == ["twice", "idle"]
+    assert rows(run, "groups", "--where", "idle>0", "--where", "consumer_group~id*")[0]["idle"] == 1
+    code, out, _ = run("groups", "--where", "idle>0")
+    assert code == 0 and out.startswith("2 groups: 1 with errors")
+    code, out, _ = run("groups", "--sort", "-messages", "--columns", "consumer_group,messages", "--top", "1")
+    assert out.splitlines() == ["consumer_group  messages", "idle                 490", "(1 of 3 rows)"]
+    assert {row["state"] for row in rows(run, "show", "--where", "state=unread")} == {"unread"}
+    assert [row["client_id"] for row in rows(run, "show", "--by", "client", "--where", "is_idle=yes")] == ["10.0.0.4@c"]
+    assert run("show", "--where", "owners=nobody-has-this")[1] == "No queue.\n"
+
+
+def test_one_queue_and_one_client(run):
+    assert {row["queue_id"] for row in rows(run, "show", "--queue", "1")} == {1}
+    assert len(rows(run, "show", "--queue", "a:1")) == 3 and rows(run, "show", "--queue", "b:1") == []
+    assert {row["client_id"] for row in rows(run, "show", "--by", "client", "-c", "10.0.0.2")} == {
+        "10.0.0.2@b",
+        "10.0.0.2@c",
+    }
+    text = run("show", "-g", "idle", "-c", "10.0.0.2@*")[1]
+    assert "10.0.0.2@c" in text and "490" in text and "2026-11-21T08:34:11Z" in text and "10.0.0.1@c" not in text
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["show", "--where", "idle>0"], "there is no column 'idle'; there are consumer_group"),
+    (["groups", "--where", "idel>0"], "did you mean idle?"),
+    (["groups", "--where", "idle"], "'idle' is no condition"),
+    (["groups", "--where", "idle>many"], "idle holds numbers, got 'many'"),
+    (["show", "--queue", "seven"], "'seven' is neither ID nor BROKER:ID, such as 7 or broker-a:7"),
+    (["show", "--by", "host", "--queue", "7"], "--queue is of rows of queues"),
+    (["show", "--columns", "owner"], "did you mean owners?"),
+    (["plan", "--scale", "2", "--show", "groups", "--where", "movd>0"], "did you mean moved?"),
+])  # fmt: skip
+def test_wrong_usage_says_what_would_be_right(run, arguments, said):
+    code, out, err = run(*arguments)
+    assert (code, out) == (64, "") and said in err
+
+
+def test_conditions_are_of_every_table(run):
+    code, out, _ = run(
+        "plan", "-g", "idle", "--scale", "2", "--show", "clients", "--where", "status=gone", "-o", "jsonl"
+    )
+    assert code == 0 and {json.loads(line)["status"] for line in out.splitlines()} == {"gone"}
+    assert run("plan", "-g", "idle", "--scale", "2", "--where", "moved>0")[1].startswith("consumer_group")
+
+
+def test_what_is_not_known_is_no_failure_and_can_be_stated(run):
+    code, out, err = run("groups", "-g", "doubt")
+    assert code == 0 and "1 with unknown owners" in out and "in doubt" in err
+    for given in (["--assume"], ["--strategy", "AVG"]):
+        assert rows(run, "groups", "-g", "doubt", *given)[0]["unowned"] == 0
+        assert rows(run, "show", "-g", "doubt", *given)[0]["owners"] == ["10.0.0.9@d"]
+
+
+@pytest.mark.parametrize("verb", ["show", "groups"])
+def test_a_partial_snapshot_ends_with_4_and_a_weak_strategy_with_3(run, verb):
+    lost = SourceError("broker a", "GET_CONSUMER_CONNECTION_LIST twice", "timeout")
+    part = snapshot(*CLUSTER.groups, topics=CLUSTER.topics, errors=(lost,))
+    code, out, err = run(verb, cluster=part)
+    assert code == 4 and "twice" in out and "the snapshot lacks GET_CONSUMER_CONNECTION_LIST twice of broker a" in err
+    assert run(verb, "--allow-partial", cluster=part)[0] == 0
+    code, out, err = run(verb, "-g", "doubt", "--require", "fitted")
+    assert code == 3 and "doubt" in out and "--require fitted not kept" in err
+
+
+@pytest.mark.parametrize(("verb", "meant"), [
+    ("list", "rmqalloc groups"), ("ls", "rmqalloc groups"), ("get", "rmqalloc groups"), ("top", "rmqalloc groups"),
+    ("status", "rmqalloc groups"), ("describe", "rmqalloc show"), ("lag", "rmqalloc show"),
+])  # fmt: skip
+def test_verbs_of_other_tools_name_the_one_that_is_meant(capsys, verb, meant):
+    assert main([verb]) == 64
+    err = capsys.readouterr().err
+    assert f"No such command {verb!r}; `{meant}`" in err and "rmqalloc show" in err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -16,15 +15,18 @@ from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import drawn
-from rmqalloc.results.renderer import MARK_WIDTH, NOTHING, figure, marked, marked_table, terminal_width, text_table
+from rmqalloc.results.renderer import MARK_WIDTH, NOTHING, figure, marked, marked_table, text_table
+from rmqalloc.results.wrapping import wrapped
 from rmqalloc.text import counted, first_of, more, named, printable
 
 _SHOWN = 20
 _MOST_BROKERS = 4
 _MOST_OWNERS = 2
-_PIPED_WIDTH = 100
+_BELOW = " " * 6
 _HEADER = ("topic", "queues", "", "owner", "known", "messages", "last consumed")
 _NUMBERS = ("queues", "messages", "clients", "groups")
+
+_SPARE = ("last consumed",)
 
 _ALIKE = ("consumer_group", "topic", "known", "state", "reason", "detail", "owners", "perhaps")
 _OF_QUEUE = ("broker_name", "queue_id", "messages", "last_consumed")
@@ -128,7 +130,9 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
     if not lines:
         return
     shown = lines[:top]
-    head, *drawn_ones = text_table(_HEADER, [one.cells() for one in shown], _NUMBERS, file, MARK_WIDTH)
+    n = len(_HEADER) - (not any(one.last_consumed for one in shown))
+    cells = [one.cells()[:n] for one in shown]
+    head, *drawn_ones = text_table(_HEADER[:n], cells, _NUMBERS, file, MARK_WIDTH, spare=_SPARE)
     text_of = dict(zip(map(id, shown), drawn_ones, strict=True))
     evidence = {row["consumer_group"]: row for row in found.evidence.groups.to_pylist()}
     of_group: dict[str | None, list[_Line]] = {}
@@ -140,7 +144,7 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
         yield f"  {head}"
         for why, some in groupby((one for one in shown if one.row["consumer_group"] == name), _Line.why):
             yield from (marked(one.mark, text_of[id(one)], file) for one in some)
-            yield from _wrapped(why, file)
+            yield from wrapped(f"{_BELOW}{why}", file, _BELOW) if why else ()
     left_out = lines[top:]
     if left_out:
         n = sum(len(one.queues) for one in left_out)
@@ -175,13 +179,6 @@ def _heading(name: str | None, lines: Sequence[_Line], evidence: Row | None) -> 
             *parts,
         ]
     return "  ".join(["No group" if name is None else f"Group {printable(name)}", *parts])
-
-
-def _wrapped(text: str | None, file: IO[str] | None) -> Iterator[str]:
-    """Yield a sentence in as many lines as it takes; nothing of it is cut."""
-    width = terminal_width() if file is not None and file.isatty() else _PIPED_WIDTH
-    for line in textwrap.wrap(text or "", max(width - 6, 20), break_long_words=False, break_on_hyphens=False):
-        yield f"      {line}"
 
 
 def _by_client(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from math import ceil
+from operator import itemgetter
 from typing import IO, Any
 
 import pyarrow as pa
@@ -69,9 +70,7 @@ def rollout_lines(rollout: Rollout, file: IO[str] | None = None, top: int | None
 def _sentence(totals: pa.Table, n_skipped: int) -> str:
     moved = pc.sum(totals["moved"]).as_py() or 0
     rows = totals.to_pylist()
-    unowned, double = (
-        max(rows, key=lambda row, one=one: row[f"max_{one}"]) for one in ("unowned_written", "double_owned")
-    )
+    unowned, double = (max(rows, key=itemgetter(f"max_{one}")) for one in ("unowned_written", "double_owned"))
     open_ones = f"{_worst(unowned, 'unowned', '_written')} unowned and {_worst(double, 'double_owned')} double-owned"
     skipped = f", {counted(n_skipped, 'group')} skipped" if n_skipped else ""
     in_all = f"{counted(moved, 'move')} of queues in {counted(totals.num_rows, 'group')}"

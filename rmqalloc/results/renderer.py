@@ -14,14 +14,12 @@ import sys
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
-from rmqalloc.results.wrapping import GAP, line_width, width_of, wrapped
+from rmqalloc.results.wrapping import GAP, LEAST_WIDTH, line_width, width_of, wrapped
 from rmqalloc.text import printable, shortened
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LEAST_WIDTH = 10
-"""Columns of names are not cut below this, however narrow the terminal is."""
 LEAST_PROSE = 20
 """Places that a column of sentences needs; where there are fewer, its text goes below the row."""
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"

@@ -11,6 +11,8 @@ from typing import IO, Any
 GAP = "  "
 PIPED_WIDTH = 100
 """Places of a line that goes to no terminal."""
+LEAST_WIDTH = 10
+"""Neither columns of names nor text behind its indent have less, however narrow the terminal is."""
 
 _SHELL_WORDS = re.compile(r""" *(?:\$'(?:\\.|[^'\\])*'|'[^']*'|"'"|\\.|[^ '\\])+""")
 """Words of bash, as `shlex.quote` and the runbooks quote them."""
@@ -102,7 +104,7 @@ def shell_lines(command: str, file: IO[Any] | None) -> list[str]:
 def _fitted(tokens: Iterable[str], file: IO[Any] | None, hang: str) -> list[str]:
     """Return lines of tokens; on a terminal tokens that are longer than a line are broken, as it would do anyway."""
     width = line_width(file)
-    hang = hang[: width // 2]
+    hang = hang[: max(width - LEAST_WIDTH, 0)]
     lines = _filled(tokens, width, hang)
     if file is None or not file.isatty():
         return lines

@@ -13,8 +13,8 @@ def test_the_best_ways_and_the_runbook_are_printed(capsys):
     assert main(["optimise", "scale", *SEED, "--to", "2", "--goal", "moves,unowned"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "Group by-average  exact: all 18 ways were evaluated"
-    assert lines[1].split() == ["strategy", "n_clients", "batch", "order", "moves", "unowned"]
-    assert lines[2].startswith("*  AVG")
+    assert lines[1].split() == ["strategy", "clients", "batch", "order", "moves", "unowned"]
+    assert lines[2].startswith("* AVG")
     assert "# Runbook: consumer group `by-average`" in lines and 'kubectl scale "$WORKLOAD" --replicas=2' in lines
 
 

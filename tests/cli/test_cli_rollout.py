@@ -67,12 +67,33 @@ def test_steps_are_those_of_the_library(run):
 
 
 def test_text_shows_totals_and_steps(run, file):
-    code, out, _ = run("restart", "-f", file, "-g", "g", "--order", "sorted", "--stable-ids", "-b", "2")
-    totals, steps = out.split("\n\n")
+    command = ["restart", "-f", file, "-g", "g", "--order", "sorted", "--stable-ids", "-b", "2"]
+    code, out, _ = run(*command)
+    head, header, *lines = out.partition("\n\n")[0].splitlines()
     assert code == 0
+    assert head == "Group g  8 queues  4 clients  4 steps  batches of 2"
+    assert header.split()[:3] == ["step", "moved", "unowned"] and len(lines) == 5 + 3
+    assert lines[1].endswith("  batch 1 of 2: 2 clients stop") and lines[5].startswith("Moved 24 (3.0 per queue)  ")
+    assert "\nand 3 more steps (--top)\n" in run(*command, "--top", 2)[1]
+    totals, steps = run(*command, "-o", "wide")[1].split("\n\n")
     assert totals.splitlines()[1].split()[:8] == ["g", "2", "4", "1", "8", "4", "24", "3"]
-    assert "batch 1 of 2: 2 clients stop" in steps
     assert len(steps.strip().splitlines()) == 1 + 5
+
+
+def test_text_lists_many_groups_the_worst_first(run, tmp_path):
+    topics = tuple(Topic(f"T{n}", (TopicBroker("a", n),)) for n in (2, 4, 16, 8))
+    clients = tuple(Client(f"c{i}@1") for i in range(2))
+    groups = tuple(Group(f"g{one.name}", (one.name,), clients, strategy="AVG") for one in topics)
+    (tmp_path / "many.json").write_text(json.dumps(to_document(Snapshot(topics, groups))))
+    code, out, _ = run("restart", "-f", tmp_path / "many.json", "--top", 3)
+    header, *rows, left_out, _, said = out.splitlines()
+    assert code == 0 and header.split()[:3] == ["group", "steps", "queues"]
+    assert [row.split()[0] for row in rows] == ["gT16", "gT8", "gT4"]
+    assert (
+        left_out == "and 1 more group (--top)"
+        and said.startswith("Rollout: ")
+        and " in 4 groups; 8 unowned and " in said
+    )
 
 
 def test_html_is_a_page_unless_a_table_is_asked_for(run, file):

@@ -205,8 +205,10 @@ def test_a_point_of_the_ring(run):
     assert out == (
         "Group by-ring  topic TopicTest  queue broker-b:3  CONSISTENT_HASH\n"
         "In Java's order it is at place 11 of 24 queues; 4 clients.\n"
-        "  1. the queue's key is 'MessageQueue [topic=TopicTest, brokerName=broker-b, queueId=3]', its hash 4,140,580,766\n"
-        "  2. 4 clients × 10 virtual nodes = 40 points; the first at or after it is 4,192,394,555, 10.0.0.12@1009#4\n"
+        "  1. the queue's key is 'MessageQueue [topic=TopicTest, brokerName=broker-b, queueId=3]', its hash\n"
+        "     4,140,580,766\n"
+        "  2. 4 clients × 10 virtual nodes = 40 points; the first at or after it is 4,192,394,555,\n"
+        "     10.0.0.12@1009#4\n"
         "  3. its neighbours: 4,004,033,722, 10.0.0.11@1009#1, and 4,239,989,832, 10.0.0.11@1009#2\n"
         "So client 10.0.0.12@1009 owns it.\n"
     )

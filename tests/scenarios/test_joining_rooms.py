@@ -104,7 +104,7 @@ def test_a_file_says_the_room_too(run, tmp_path):
     [
         ("--add-client c3=hx", 1, "no machine room of the groups planned matches 'hx'"),
         ("--scale 4=hx", 1, "no machine room of the groups planned matches 'hx'"),
-        ("--scale x=hz", 64, "'x' is not a valid integer"),
+        ("--scale x=hz", 64, "'x' is not a whole number"),
         ("--scale -1=hz", 64, "-1 is not in the range"),
         ("--add-client =hz", 64, "--add-client: must be text that is not empty"),
         ("--add-broker c=hz", 64, "--add-broker: 'c=hz' is not NAME:Q"),
@@ -170,7 +170,7 @@ def test_a_comparison_that_lacks_a_row_ends_with_1(capsys, tmp_path):
     code, out, err = ran(f"--add-client c3 {near}")
     assert code == 1
     assert out.count("\nAVG                          ") == 2  # its rows stand beside it
-    assert out.count("MACHINE_ROOM_NEARBY-AVG  cannot be assigned\n") == 2
+    assert out.count("MACHINE_ROOM_NEARBY-AVG  refused\n") == 2
     assert "cannot be assigned: near topic T and 1 more: Machine room is null for consumer id c3\n" in err
     assert ran(f"--add-client c3=hz {near}")[0] == 0
     assert ran("-s AVG --add-client c3")[0] == 0  # what the group has now does not matter

@@ -16,14 +16,30 @@ from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import drawn
-from rmqalloc.results.renderer import MARK_WIDTH, NOTHING, figure, marked, marked_table, terminal_width, text_table
+from rmqalloc.results.renderer import (
+    MARK_WIDTH,
+    NOTHING,
+    columns_that_fit,
+    figure,
+    marked,
+    marked_table,
+    terminal_width,
+    text_table,
+    width_of,
+)
 from rmqalloc.text import counted, first_of, more, named, printable
 
 _SHOWN = 20
 _MOST_BROKERS = 4
 _MOST_OWNERS = 2
 _PIPED_WIDTH = 100
-_HEADER = ("topic", "queues", "", "owner", "known", "messages", "last consumed")
+_INDENT = " " * 6
+_HEADER = ("topic", "queues", "", "owner", "known", "messages", "consumed UTC")
+_RANGES = _HEADER.index("")
+_CUT = ("topic", "owner")
+_UNCUT = ("queues", "", "messages", "consumed UTC")
+_LEAST_IMPORTANT = ("consumed UTC", "known")
+"""Columns that a narrow terminal does without; ``-o wide`` has all."""
 _NUMBERS = ("queues", "messages", "clients", "groups")
 
 _ALIKE = ("consumer_group", "topic", "known", "state", "reason", "detail", "owners", "perhaps")
@@ -83,7 +99,7 @@ class _Line:
             _owners(row),
             row["known"] if is_plain else f"{row['known']}, {row['reason']}",
             _lag(self.messages, self.n_without_lag),
-            NOTHING if self.last_consumed is None else f"{self.last_consumed[:19]}Z",
+            NOTHING if self.last_consumed is None else self.last_consumed[5:19].replace("T", " "),
         ]
 
     def why(self) -> str | None:
@@ -128,7 +144,7 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
     if not lines:
         return
     shown = lines[:top]
-    head, *drawn_ones = text_table(_HEADER, [one.cells() for one in shown], _NUMBERS, file, MARK_WIDTH)
+    head, *drawn_ones = _table(shown, file)
     text_of = dict(zip(map(id, shown), drawn_ones, strict=True))
     evidence = {row["consumer_group"]: row for row in found.evidence.groups.to_pylist()}
     of_group: dict[str | None, list[_Line]] = {}
@@ -136,7 +152,7 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
         of_group.setdefault(line.row["consumer_group"], []).append(line)
     for name in dict.fromkeys(one.row["consumer_group"] for one in shown):
         yield ""
-        yield _heading(name, of_group[name], evidence.get(name))
+        yield from _wrapped(_heading(name, of_group[name], evidence.get(name)), file, "", "  ")
         yield f"  {head}"
         for why, some in groupby((one for one in shown if one.row["consumer_group"] == name), _Line.why):
             yield from (marked(one.mark, text_of[id(one)], file) for one in some)
@@ -146,6 +162,20 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
         n = sum(len(one.queues) for one in left_out)
         yield ""
         yield from more(len(left_out), "line", f" of {counted(n, 'queue')} (--top)")
+
+
+def _table(lines: Sequence[_Line], file: IO[str] | None) -> list[str]:
+    """Return the header and the lines; columns of which nothing is known are left out, and queues are never cut."""
+    cells = [one.cells() for one in lines]
+    width = max(width_of(printable(row[_RANGES])) for row in cells)
+    for row in cells:
+        row[_RANGES] += " " * (width - width_of(printable(row[_RANGES])))
+    empty = [name for at, name in enumerate(_HEADER) if all(row[at] == NOTHING for row in cells)]
+    room = columns_that_fit(_HEADER, cells, _CUT, (*empty, *_LEAST_IMPORTANT), file)
+    places = [at for at in room if _HEADER[at] not in empty]
+    return text_table(
+        [_HEADER[at] for at in places], [[row[at] for at in places] for row in cells], _UNCUT, file, MARK_WIDTH
+    )
 
 
 def _headline(lines: Sequence[_Line]) -> str:
@@ -177,11 +207,11 @@ def _heading(name: str | None, lines: Sequence[_Line], evidence: Row | None) -> 
     return "  ".join(["No group" if name is None else f"Group {printable(name)}", *parts])
 
 
-def _wrapped(text: str | None, file: IO[str] | None) -> Iterator[str]:
-    """Yield a sentence in as many lines as it takes; nothing of it is cut."""
+def _wrapped(text: str | None, file: IO[str] | None, first: str = _INDENT, others: str = _INDENT) -> list[str]:
+    """Return a sentence in as many lines as it takes; nothing of it is cut."""
     width = terminal_width() if file is not None and file.isatty() else _PIPED_WIDTH
-    for line in textwrap.wrap(text or "", max(width - 6, 20), break_long_words=False, break_on_hyphens=False):
-        yield f"      {line}"
+    made = textwrap.TextWrapper(max(width, 30), first, others, break_long_words=False, break_on_hyphens=False)
+    return made.wrap(text or "")
 
 
 def _by_client(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[str]:

@@ -317,6 +317,33 @@ def fitted(widths: Sequence[int], is_text: Sequence[bool], header: Sequence[str]
     return widths
 
 
+def columns_that_fit(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    texts: Container[str],
+    least_important: Iterable[str],
+    file: IO[Any] | None,
+    margin: int = MARK_WIDTH,
+) -> list[int]:
+    """Return the places of the columns for which a terminal has room, if those of ``texts`` are cut; elsewhere all.
+
+    Examples
+    --------
+    >>> columns_that_fit(["group", "skew"], [["g", "1.00"]], ["group"], ["skew"], None)
+    [0, 1]
+    """
+    places = list(range(len(header)))
+    if file is None or not file.isatty():
+        return places
+    widths = [max(map(width_of, column)) for column in zip(header, *rows, strict=True)]
+    least = [min(w, LEAST_WIDTH) if name in texts else w for w, name in zip(widths, header, strict=True)]
+    for name in (None, *least_important):
+        places = [at for at in places if header[at] != name]
+        if sum(least[at] for at in places) + len(GAP) * (len(places) - 1) + margin <= terminal_width():
+            break
+    return places
+
+
 def terminal_width() -> int:
     """Return the places of a line of the terminal."""
     import shutil  # slow to import

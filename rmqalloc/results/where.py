@@ -48,7 +48,7 @@ class Condition(NamedTuple):
         found = _CONDITION.fullmatch(text)
         if found is None:
             raise WhereError(
-                f"{quoted(text)} is no condition: NAME, one of = != < <= > >= ~, and a value, such as idle>0"
+                f"{quoted(text)} is no condition: NAME, one of = != < <= > >= ~, and a value, such as 'idle>0' in quotes"
             )
         return cls(found[1], found[2], found[3].strip())
 

@@ -12,7 +12,20 @@ from source_modules import MODULES
 import rmqalloc
 
 VERBS = (
-    *("check", "compare", "diff", "explain", "fetch", "groups", "optimise", "plan", "read", "recommend", "rollout", "show"),
+    *(
+        "check",
+        "compare",
+        "diff",
+        "explain",
+        "fetch",
+        "groups",
+        "optimise",
+        "plan",
+        "read",
+        "recommend",
+        "rollout",
+        "show",
+    ),
     *("simulate", "verify"),
 )
 AT_IMPORT = {"_engine", "globs", "lazy", "text", "version", "errors", "fleet", "model", "strategies"}

@@ -244,6 +244,12 @@ def test_the_worst_lines_are_shown_whichever_group_they_are_of():
     assert lines[-1] == "and 39 more lines of 156 queues (--top)"
 
 
+def test_lines_are_ordered_by_the_lag_of_all_their_queues():
+    lags = tuple(Lag(MessageQueue(TOPIC, "a", i), n, 0) for i, n in enumerate((6, 6, 10, 0)))
+    lines = str(current_owners(snapshot(group("c1", "c2", lags=lags), topics=(topic(a=4),)))).splitlines()
+    assert [line.split()[3:6] for line in lines[4:]] == [["c1", "computed", "12"], ["c2", "computed", "10"]]
+
+
 @pytest.mark.parametrize("by", ["queues", "clients", "hosts"])
 def test_hostile_names_reach_no_terminal(by):
     evil = "a\x1b[2J\n\u202eb"

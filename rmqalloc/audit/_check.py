@@ -68,7 +68,7 @@ def check_snapshot(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot import Client, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic = Topic("T", (TopicBroker("b", 4),))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c1")), strategy="AVG"),))
     >>> [(one.rule, [queue.queue_id for queue in one.queues]) for one in check_snapshot(snapshot)]

@@ -15,6 +15,9 @@ from rmqalloc.text import counted, more
 _SHOWN = 20
 _PROBLEMS = ("unowned", "double_owned", "unread", "idle", "errors", "warnings")
 _HEADINGS = {"consumer_group": "group", "n_clients": "clients", "n_queues": "queues", "double_owned": "double"}
+_TEXTS = ("group", "strategy", "worst", "not known")
+_LEAST_IMPORTANT = ("skew", "warnings", "unread", "strategy", "queues", "clients", "not known")
+"""Columns that a narrow line does without, the first of them first; ``-o wide`` has all."""
 _SEEN_OTHERWISE = "lags"
 """What is not known of a group and needs no word: its lag is a dash."""
 
@@ -32,11 +35,15 @@ def group_lines(found: GroupList, file: IO[str] | None = None, top: int | None =
     names = ["consumer_group", "n_clients", "n_queues", "strategy", "messages", "skew"]
     names += [name for name in _PROBLEMS if (pc.max(table[name]).as_py() or 0) > 0]
     names += [name for name in ("worst", "not_known") if any(_cell(row, name) for row in rows)]
-    cells = [[_cell(row, name) or (NOTHING if name != "not_known" else "") for name in names] for row in rows]
+    cells = [[_text(row, name) for name in names] for row in rows]
     headings = [_HEADINGS.get(name, name.replace("_", " ")) for name in names]
-    texts = ("group", "strategy", "worst", "not known")
+    numbers = set(headings).difference(_TEXTS)
     left_out = more(table.num_rows - len(rows), "group", " (--top)")
-    yield from marked_table(headings, cells, map(_mark, rows), [h for h in headings if h not in texts], file, left_out)
+    yield from marked_table(headings, cells, map(_mark, rows), numbers, file, left_out, spare=_LEAST_IMPORTANT)
+
+
+def _text(row: Row, name: str) -> str:
+    return _cell(row, name) or ("" if name == "not_known" else NOTHING)
 
 
 def _cell(row: Row, name: str) -> str:

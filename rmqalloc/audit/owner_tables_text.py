@@ -16,17 +16,19 @@ from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import drawn
 from rmqalloc.results.renderer import MARK_WIDTH, NOTHING, figure, marked, marked_table, text_table
-from rmqalloc.results.wrapping import wrapped
+from rmqalloc.results.wrapping import width_of, wrapped
 from rmqalloc.text import counted, first_of, more, named, printable
 
 _SHOWN = 20
 _MOST_BROKERS = 4
 _MOST_OWNERS = 2
-_BELOW = " " * 6
-_HEADER = ("topic", "queues", "", "owner", "known", "messages", "last consumed")
+_INDENT = " " * 6
+_HEADER = ("topic", "queues", "", "owner", "known", "messages", "consumed UTC")
+_RANGES = _HEADER.index("")
+_UNCUT = ("queues", "", "messages", "consumed UTC")
+_LEAST_IMPORTANT = ("consumed UTC", "known")
+"""Columns that a narrow line does without; ``-o wide`` has all."""
 _NUMBERS = ("queues", "messages", "clients", "groups")
-
-_SPARE = ("last consumed",)
 
 _ALIKE = ("consumer_group", "topic", "known", "state", "reason", "detail", "owners", "perhaps")
 _OF_QUEUE = ("broker_name", "queue_id", "messages", "last_consumed")
@@ -85,7 +87,7 @@ class _Line:
             _owners(row),
             row["known"] if is_plain else f"{row['known']}, {row['reason']}",
             _lag(self.messages, self.n_without_lag),
-            NOTHING if self.last_consumed is None else f"{self.last_consumed[:19]}Z",
+            NOTHING if self.last_consumed is None else self.last_consumed[5:19].replace("T", " "),
         ]
 
     def why(self) -> str | None:
@@ -130,9 +132,7 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
     if not lines:
         return
     shown = lines[:top]
-    n = len(_HEADER) - (not any(one.last_consumed for one in shown))
-    cells = [one.cells()[:n] for one in shown]
-    head, *drawn_ones = text_table(_HEADER[:n], cells, _NUMBERS, file, MARK_WIDTH, spare=_SPARE)
+    head, *drawn_ones = _table(shown, file)
     text_of = dict(zip(map(id, shown), drawn_ones, strict=True))
     evidence = {row["consumer_group"]: row for row in found.evidence.groups.to_pylist()}
     of_group: dict[str | None, list[_Line]] = {}
@@ -140,16 +140,27 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
         of_group.setdefault(line.row["consumer_group"], []).append(line)
     for name in dict.fromkeys(one.row["consumer_group"] for one in shown):
         yield ""
-        yield _heading(name, of_group[name], evidence.get(name))
+        yield from wrapped(_heading(name, of_group[name], evidence.get(name)), file)
         yield f"  {head}"
         for why, some in groupby((one for one in shown if one.row["consumer_group"] == name), _Line.why):
             yield from (marked(one.mark, text_of[id(one)], file) for one in some)
-            yield from wrapped(f"{_BELOW}{why}", file, _BELOW) if why else ()
+            yield from wrapped(f"{_INDENT}{why}", file, _INDENT) if why else ()
     left_out = lines[top:]
     if left_out:
         n = sum(len(one.queues) for one in left_out)
         yield ""
         yield from more(len(left_out), "line", f" of {counted(n, 'queue')} (--top)")
+
+
+def _table(lines: Sequence[_Line], file: IO[str] | None) -> list[str]:
+    """Return the header and the lines; columns of which nothing is known are left out, and queues are never cut."""
+    cells = [one.cells() for one in lines]
+    width = max(width_of(printable(row[_RANGES])) for row in cells)
+    for row in cells:
+        row[_RANGES] += " " * (width - width_of(printable(row[_RANGES])))
+    places = [at for at, name in enumerate(_HEADER) if any(row[at] != NOTHING for row in cells)]
+    header, cells = [_HEADER[at] for at in places], [[row[at] for at in places] for row in cells]
+    return text_table(header, cells, _UNCUT, file, MARK_WIDTH, spare=_LEAST_IMPORTANT)
 
 
 def _headline(lines: Sequence[_Line]) -> str:

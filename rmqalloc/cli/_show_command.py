@@ -50,7 +50,7 @@ def show(inputs: Inputs, queue: str | None, clients: tuple[str, ...], tables: Ta
     \b
     rmqalloc show -f example:orders -t orders --queue 7
     rmqalloc show -f example:orders --by client --where is_idle=yes
-    rmqalloc show -n 10.0.0.1:9876 -c 10.1.0.11 --where messages>0
+    rmqalloc show -n 10.0.0.1:9876 -c 10.1.0.11 --where 'messages>0'
     """
     import rmqalloc
     from rmqalloc.audit.owner_tables_text import owners_lines

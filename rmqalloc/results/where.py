@@ -48,7 +48,7 @@ class Condition(NamedTuple):
         found = _CONDITION.fullmatch(text)
         if found is None:
             raise WhereError(
-                f"{quoted(text)} is no condition: NAME, one of = != < <= > >= ~, and a value, such as idle>0"
+                f"{quoted(text)} is no condition: NAME, one of = != < <= > >= ~, and a value, such as 'idle>0' in quotes"
             )
         return cls(found[1], found[2], found[3].strip())
 
@@ -93,7 +93,7 @@ def rows_where(table: pa.Table, conditions: Iterable[str]) -> pa.Table:
 
 
 def _holds(column: pa.ChunkedArray, condition: Condition) -> Any:
-    """Return for every row whether the condition holds."""
+    """Return for every row whether the condition holds; null, which chooses no row, of most nulls."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -101,11 +101,11 @@ def _holds(column: pa.ChunkedArray, condition: Condition) -> Any:
     if value == _NULL and operator in ("=", "!="):
         return pc.is_null(column) if operator == "=" else pc.is_valid(column)
     if not pa.types.is_list(column.type):
-        return pc.fill_null(_test(condition, column.type)(column), False)
+        return _test(condition, column.type)(column)
     column = column.combine_chunks()
     is_all = operator == "!="  # which holds if no element is the value
     test = _test(condition._replace(operator="=") if is_all else condition, column.type.value_type)
-    parents = pc.list_parent_indices(column).filter(pc.fill_null(test(pc.list_flatten(column)), False))
+    parents = pc.list_parent_indices(column).filter(test(pc.list_flatten(column)))
     found = pc.is_in(pa.array(range(len(column)), parents.type), value_set=pc.unique(parents))
     return pc.and_(pc.is_valid(column), pc.invert(found)) if is_all else found
 

@@ -1,5 +1,6 @@
 """Who owns what now: against what `check` says of the same queues, what plans compute, and what clients report."""
 
+from io import StringIO
 from random import Random
 
 import pytest
@@ -113,14 +114,18 @@ def test_owners_are_those_of_a_plan_or_those_that_clients_report(seed):
             continue
         if row["known"] == "reported":
             assert set(row["owners"]) == reported[key]
-        elif key in planned and not cluster_views(cluster, key[0]):
+        elif key in planned and not is_planned_otherwise(cluster, key[0]):
             assert row["owners"] == [planned[key]["owner_before"]] and not planned[key]["others_before"]
 
 
-def cluster_views(cluster, name):
-    """Whether brokers list different clients of a group: a plan counts with all of them, and the owner that is sure is one."""
+def is_planned_otherwise(cluster, name):
+    """Whether a plan takes others to own queues: all that a broker lists, those that report, not what CONFIG lists beyond
+    a client's own route."""
     (one,) = (one for one in cluster.groups if one.name == name)
-    return one.broker_client_ids is not None or any(client.owned is not None for client in one.clients)
+    is_config = one.strategy == "CONFIG" or any(client.strategy == "CONFIG" for client in one.clients)
+    return one.broker_client_ids is not None or any(
+        client.owned is not None or (is_config and client.sees_read_queue_nums) for client in one.clients
+    )
 
 
 # --- Single snapshots ---
@@ -227,7 +232,7 @@ def test_queues_of_one_owner_are_one_line_and_reasons_stand_below_whole():
     long = "x" * 300
     text = str(current_owners(snapshot(group(long, long, "c2"), topics=(topic(a=6),))))
     assert "! orders       2  a:4-5  nobody" in text and "      no-owner: no client takes the queue: client id" in text
-    assert f"\n      {long} is not unique." in text and text.count("no-owner") == 1
+    assert f"\n      {long}\n      is not unique." in text and text.count("no-owner") == 1
 
 
 def test_the_worst_lines_are_shown_whichever_group_they_are_of():
@@ -237,6 +242,12 @@ def test_the_worst_lines_are_shown_whichever_group_they_are_of():
     assert lines[0] == "164 queues of 41 groups: 2 that nobody reads, 2 of several owners"
     assert lines[2].startswith("Group z  AVG (given)  2 clients  4 queues  lag unknown")
     assert lines[-1] == "and 39 more lines of 156 queues (--top)"
+
+
+def test_lines_are_ordered_by_the_lag_of_all_their_queues():
+    lags = tuple(Lag(MessageQueue(TOPIC, "a", i), n, 0) for i, n in enumerate((6, 6, 10, 0)))
+    lines = str(current_owners(snapshot(group("c1", "c2", lags=lags), topics=(topic(a=4),)))).splitlines()
+    assert [line.split()[3:6] for line in lines[4:]] == [["c1", "computed", "12"], ["c2", "computed", "10"]]
 
 
 @pytest.mark.parametrize("by", ["queues", "clients", "hosts"])
@@ -251,3 +262,22 @@ def test_hostile_names_reach_no_terminal(by):
 def test_nothing_to_show_is_said():
     found = current_owners(Snapshot())
     assert [list(owners_lines(found, by=by)) for by in found.TABLES] == [["No queue."], ["No client."], ["No host."]]
+
+
+class Terminal(StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_narrow_terminal_does_without_columns_and_cuts_no_queue_and_no_reason(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    brokers = {f"broker-of-zone-{i}": 2 for i in range(2)}
+    lags = tuple(Lag(MessageQueue(TOPIC, name, 0), 9, 4, 1_795_250_051_509) for name in brokers)
+    ids = [f"10.0.0.1@a-long-name-of-a-container-{i}" for i in (1, 1, 2)]
+    found = current_owners(snapshot(group(*ids, lags=lags), topics=(topic(**brokers),)))
+    lines = list(owners_lines(found, Terminal()))
+    assert max(map(len, lines)) <= 80
+    text = "\n".join(lines)
+    assert "broker-of-zone-0:0-1" in text and "consumed UTC" not in text and "consumed UTC" in str(found)
+    assert "Remove the cause" in text.replace("\n      ", " ")

@@ -1,6 +1,7 @@
 """All groups in one row each: against plans, findings and who owns what, and null where something is not known."""
 
 from collections import Counter
+from io import StringIO
 from random import Random
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis_budget import examples
 
 import rmqalloc
 from rmqalloc.audit import check_snapshot, current_owners, group_list
+from rmqalloc.audit.group_table_text import group_lines
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.plain_data import from_document
@@ -192,3 +194,22 @@ def test_rows_are_cheap_for_ordinary_groups(monkeypatch):
     )
     group_list(snapshot(*(group("c1", "c2", name=f"g{i}") for i in range(300)), group("c1", "c1", name="odd")))
     assert set(laid_out) == {"odd"}
+
+
+class Terminal(StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_terminal_shows_what_fits_the_worst_columns_last(monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
+    groups = (
+        group("c1", "c1", name="group-with-a-long-name"),
+        group("c1", "c2", *(f"d{i}" for i in range(9)), name="idle"),
+    )
+    lines = list(group_lines(group_list(snapshot(*groups, group(name="dead"))), Terminal()))
+    assert max(map(len, lines[2:])) <= width
+    assert {"group", "unowned", "double", "idle", "errors", "worst"} <= set(lines[2].split())
+    assert ("skew" in lines[2]) is (width > 110)

@@ -47,7 +47,7 @@ def test_sliced_and_chunked_tables_are_read_as_they_are():
 
 
 @pytest.mark.parametrize(("condition", "said"), [
-    ("idle", "'idle' is no condition: NAME, one of = != < <= > >= ~, and a value, such as idle>0"),
+    ("idle", "'idle' is no condition: NAME, one of = != < <= > >= ~, and a value, such as 'idle>0' in quotes"),
     (">0", "is no condition"),
     ("a b=1", "is no condition"),
     ("idel>0", "there is no column 'idel'; there are name, idle, skew, is_idle, owners, time, pair; did you mean idle?"),

@@ -107,6 +107,7 @@ TOOLS = {
     "maven": Tool(_maven, "openjdk-17-jdk-headless maven", "java-17-openjdk-devel maven", "openjdk@17 maven"),
     "pandas": _package("pandas", '"pandas<3"'),
     "polars": _package("polars"),
+    "pyright": Tool(_program("pyright"), otherwise='pip install "pyright[nodejs]"'),
     "pyspark": _package("pyspark"),
     "setuptools": _package("setuptools"),
     "trove-classifiers": _package("trove_classifiers", "trove-classifiers"),

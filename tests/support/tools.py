@@ -102,6 +102,7 @@ TOOLS = {
     "duckdb": _package("duckdb"),
     "go": Tool(_go, "golang-go"),
     "grpc": _package("grpc", '"pyspark[connect]"'),
+    "groff": Tool(_program("groff"), "groff"),
     "java": Tool(_java, "openjdk-17-jre-headless", "java-17-openjdk-headless", "openjdk@17"),
     "lief": _package("lief"),
     "maven": Tool(_maven, "openjdk-17-jdk-headless maven", "java-17-openjdk-devel maven", "openjdk@17 maven"),

@@ -1,4 +1,4 @@
-"""Threads that share a result: what it works out when first asked is one object for all of them, and equal to what one thread gets."""
+"""Threads that share a result: what it works out when first asked is one object for all, equal to what one thread gets."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +25,16 @@ def _often_switched():
 
 
 def asked_of_plan(plan):
-    return [plan.groups, plan.clients, plan.queues, plan.evidence, plan.inputs, plan.input_digest, plan.undo, plan.digest]
+    return [
+        plan.groups,
+        plan.clients,
+        plan.queues,
+        plan.evidence,
+        plan.inputs,
+        plan.input_digest,
+        plan.undo,
+        plan.digest,
+    ]
 
 
 RESULTS = {

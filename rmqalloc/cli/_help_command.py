@@ -34,9 +34,9 @@ def help(ctx: click.Context, words: tuple[str, ...], man: str | None) -> None:
         say(command.get_help(at))
         return
     from rmqalloc.cli._man_pages import pages
-    from rmqalloc.store import write_file
+    from rmqalloc.store import make_folder, write_file
 
     folder = Path(man)
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for name, text in pages(command, at):
         write_file(folder / name, text)

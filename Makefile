@@ -42,7 +42,7 @@ help:
 	@echo "make fuzz          fuzz guided by coverage for MINUTES=$(MINUTES) in all: kernels in C, readers, kernels in Python (clang, atheris)"
 	@echo "make lint          ruff, mypy and the rules of the house"
 	@echo "make site          the guide, in build/site; warnings are errors"
-	@echo "make site-search   the guide, and whether its search finds the right page first (Chromium)"
+	@echo "make site-search   the guide, whether its search finds the right page first, and whether it can be read (Chromium)"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
 	@echo "make evidence      the long proofs, written to build/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make release-check a release rehearsed from a clean clone, written to build/evidence/release.md"
@@ -305,12 +305,13 @@ $(VENV)/site-tools: docs/requirements.txt $(VENV)/packages
 	$(BIN)/pip install -q -r docs/requirements.txt
 	@touch $@
 site: $(VENV)/site-tools
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --site-dir $(SITE)  # with --quiet it counts no warnings
 	@! grep -rhoE '<(script|link|img|iframe)[^>]* (src|href)="https?://[^"]*"' $(SITE) --include='*.html' || { echo "the site loads this from elsewhere"; exit 1; }
 	@echo "$(SITE)/index.html"
-# Twenty questions in users' words, asked of the site's own search in Chromium.
+# Twenty questions in users' words, asked of the site's own search in Chromium; and whether what stands in blocks and tables can be read.
 site-search: site
 	PYTHONPATH=tests/support $(BIN)/python tests/support/site_search.py --at-least 16
+	PYTHONPATH=tests/support $(BIN)/python tests/support/site_looks.py
 
 # The same with CPython as WebAssembly and this package compiled for it beside the page "Try it"; the runtime is from npm, the
 # compiler from Debian. Everything stays below build/browser.

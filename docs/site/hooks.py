@@ -11,13 +11,15 @@ ROOT = Path(__file__).parents[2]
 PAPERS = ("CHANGELOG", "CODE_OF_CONDUCT", "CONTRIBUTING", "SECURITY")
 PAGES = {f"{name}.md": f"{name.lower().replace('_', '-')}.md" for name in PAPERS}
 """Files of the checkout that are pages of the site, and their names there."""
+LAST = 1e-9
+"""So little that any page which mentions a word comes before one of these that has it in its title."""
 BOOSTS = {
     "how-to/": 2,
     "strategies/": 2,
     "rebalance-cost": 2,
-    "api/": 0.1,
-    "changelog": 0.1,
-    "evidence": 0.1,
+    "api/": LAST,
+    "changelog": LAST,
+    "evidence": LAST,
     "contributing": 0.2,
     "decisions/": 0.2,
     "project/recipes": 1,
@@ -27,13 +29,20 @@ BOOSTS = {
     "simulation-scripts": 0.5,
 }
 """How much pages count in the search, by the beginning of their names; 1 if none fits. Tasks come before names and figures."""
+TO_FILE = re.compile(r"\[([^]]*)\]\(proofs/[^)]*\)")
+"""Links of papers to files that are no pages."""
 TO_PAPER = re.compile(rf"\]\((?:\.\./)?((?:\.\./)*)({'|'.join(PAPERS)})\.md")
+CODE = re.compile(r"`[^`\n]*`")
+CODE_WITH_BARS = re.compile(r"<code>[^<]*\|[^<]*</code>")
+NAMELESS_SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
+"""The theme gives its dialog no name that a screen reader could say."""
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and programs that lie outside ``docs/``."""
     for source, target in PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
+        text = TO_FILE.sub(r"\1", text)
         text = TO_PAPER.sub(lambda found: f"]({PAGES[found[2] + '.md']}", text)
         files.append(File.generated(config, target, content=text))
     for program in sorted((ROOT / "examples" / "clients").glob("*.py")):
@@ -45,5 +54,17 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Say how much the page counts in the search, and point links that leave ``docs/`` at the copies above."""
     boost = next((boost for name, boost in BOOSTS.items() if page.file.src_uri.startswith(name)), 1)
     page.meta.setdefault("search", {}).setdefault("boost", boost)
+    # Elsewhere a bar in the code of a table needs a backslash, which would be shown here.
+    markdown = CODE.sub(lambda found: found[0].replace("\\|", "|"), markdown)
     markdown = re.sub(r"\]\(\.\./(examples/clients/\w+\.py)\)", r"](\1)", markdown)
     return TO_PAPER.sub(lambda found: f"]({found[1]}{PAGES[found[2] + '.md']}", markdown)
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Let a long list of values break behind its bars, and nowhere else."""
+    return CODE_WITH_BARS.sub(lambda found: found[0].replace("|", "|<wbr>"), html)
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name the search dialog."""
+    return output.replace(NAMELESS_SEARCH, f'{NAMELESS_SEARCH} aria-label="Search"')

@@ -37,7 +37,7 @@ def assemble(node, facts, site):
     mkdocs = Path(sys.executable).with_name("mkdocs")
     if not mkdocs.exists():
         raise MissingError(f"no mkdocs in this environment: {sys.executable} -m pip install -r docs/requirements.txt")
-    command = [str(mkdocs), "build", "--quiet", "--strict", "--site-dir", str(site)]
+    command = [str(mkdocs), "build", "--strict", "--site-dir", str(site)]
     subprocess.run(command, cwd=ROOT, check=True, env={"PATH": "/usr/bin:/bin", "NO_MKDOCS_2_WARNING": "1"})
     return fill(node, facts, site / "try" / "runtime")
 

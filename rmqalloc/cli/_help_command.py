@@ -1,6 +1,8 @@
-"""``rmqalloc help``: the help of a verb, as its ``--help`` prints it."""
+"""``rmqalloc help``: the help of a verb, as its ``--help`` prints it, or as manual pages."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
@@ -11,9 +13,15 @@ from rmqalloc.text import did_you_mean
 
 @click.command(cls=Verb)
 @click.argument("words", nargs=-1, metavar="[VERB [KIND]]")
+@click.option("--man", metavar="DIR", help="Write manual pages of it, and of all below it, to a directory instead.")
 @click.pass_context
-def help(ctx: click.Context, words: tuple[str, ...]) -> None:
-    """Print the help of a verb, such as `rmqalloc help plan` or `rmqalloc help rollout restart`."""
+def help(ctx: click.Context, words: tuple[str, ...], man: str | None) -> None:
+    """Print the help of a verb, such as `rmqalloc help plan` or `rmqalloc help rollout restart`.
+
+    \b
+    rmqalloc help plan
+    rmqalloc help --man ~/.local/share/man/man1
+    """
     root = ctx.find_root()
     command, at = root.command, root
     for word in words:
@@ -22,4 +30,13 @@ def help(ctx: click.Context, words: tuple[str, ...]) -> None:
         if found is None:
             raise click.UsageError(f"there is no {at.command_path} {word}{did_you_mean(word, names)}")
         command, at = found, click.Context(found, parent=at, info_name=word)
-    say(command.get_help(at))
+    if man is None:
+        say(command.get_help(at))
+        return
+    from rmqalloc.cli._man_pages import pages
+    from rmqalloc.store import make_folder, write_file
+
+    folder = Path(man)
+    make_folder(folder)
+    for name, text in pages(command, at):
+        write_file(folder / name, text)

@@ -91,8 +91,8 @@ class Known:
 
     def once(self, question: Callable[[Known], T]) -> T:
         """Return the answer to a question about this snapshot, worked out when it is first asked."""
-        if question not in self._answers:
-            self._answers[question] = question(self)
+        if question not in self._answers:  # threads that ask at once all get the answer that was kept first
+            self._answers.setdefault(question, question(self))
         answer: T = self._answers[question]
         return answer
 

@@ -190,9 +190,10 @@ def strategy(name: str, *, dialect: str = JAVA, **parameters: Any) -> Strategy:
     Returns
     -------
     Strategy
-        To a type checker the class of the name, where the name is a literal. A parameter that no strategy takes is an error
-        of the call there; those that do not fit a literal name are an error where the strategy is used, for it is a plain
-        ``object`` then.
+        To a type checker the class of the name, where the name is a literal; with a name from elsewhere what every strategy
+        has, whose `allocate` gives a list. (Of ``CONFIG`` it may be None: give it the list.) A parameter that no strategy takes
+        is an error of the call there; those that do not fit a literal name are an error where the strategy is used, for it is
+        a plain ``object`` then.
 
     Raises
     ------

@@ -116,8 +116,8 @@ class Strategy(ABC):
         """Write the owner of every queue of every unit; each unit has at least one queue and one client, or none is asked."""
 
     def allocate(
-        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
-    ) -> list[Any] | None:
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
+    ) -> list[Queue]:
         """Return queues of one client, as RocketMQ's own interface answers.
 
         Parameters
@@ -136,7 +136,8 @@ class Strategy(ABC):
         -------
         list
             The caller's own queue objects, in the order Java returns them; empty if ``current_cid`` is not in ``cid_all``.
-            Of CONFIG, the queues of its list, or None without one.
+            CONFIG alone answers with the queues of its list, or None without one; the types of `Config` and `ConfigByClient`
+            say so.
 
         Raises
         ------
@@ -365,12 +366,7 @@ else:
 class ExclusiveStrategy(Strategy):
     """A strategy by which every queue has one owner at most, and clients get none but the caller's queues."""
 
-    if TYPE_CHECKING:  # the methods of `Strategy`, in narrower types
-
-        def allocate(
-            self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
-        ) -> list[Queue]:
-            """Return queues of one client; see `Strategy.allocate`."""
+    if TYPE_CHECKING:  # the method of `Strategy`, in a narrower type
 
         def assign(self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False) -> Assignment[Queue]:
             """Return owners of all queues of one group; see `Strategy.assign`."""

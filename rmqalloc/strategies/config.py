@@ -53,7 +53,7 @@ class Config(SharingStrategy, Generic[Queue]):
         """Return Java's ``getName()`` text: ``CONFIG``."""
         return "CONFIG"
 
-    def allocate(
+    def allocate(  # type: ignore[override]  # Java's null, of this strategy alone
         self, consumer_group: str, current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None
     ) -> list[Queue] | None:
         """Return the configured list itself, whoever asks."""
@@ -106,7 +106,7 @@ class ConfigByClient(Strategy):
         """Return Java's ``getName()`` text: ``CONFIG``."""
         return "CONFIG"
 
-    def allocate(
+    def allocate(  # type: ignore[override]  # Java's null, of this strategy alone
         self, consumer_group: str, current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None
     ) -> list[MessageQueue] | None:
         """Return the list of one client, whatever queues and clients there are; None without one."""

@@ -46,7 +46,7 @@ def page():
 
 def table(title, rows):
     """A table below its title, or nothing."""
-    return [title, "| option | default | |\n| --- | --- | --- |\n" + "".join(rows)] if rows else []
+    return [title, "| option | default | meaning |\n| --- | --- | --- |\n" + "".join(rows)] if rows else []
 
 
 def shared_with(command, shared):
@@ -96,7 +96,7 @@ def row(option):
     """One option as a row of a table."""
     names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
     takes = "" if option.is_flag else f" `{option.make_metavar(click.Context(click.Command('x')))}`".replace("|", "\\|")
-    default = option.get_default(click.Context(click.Command("x")), call=False)
+    default = option.to_info_dict()["default"]  # None where nothing is set
     is_shown = option.show_default and not callable(default) and default not in (None, (), [], "")
     value = f"`{option_default(option, default)}`" if is_shown else "**needed**" if option.required else ""
     return f"| {names}{takes} | {value} | {plain(option.help or '')} |\n"

@@ -1,7 +1,7 @@
 """What is measured on a page in a real browser, as expressions for `chromium.Page.ask`."""
 
-LOW_CONTRAST = """
-(() => {
+LOW_CONTRAST_IN = """
+((selector) => {
   const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
   const linear = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
@@ -11,15 +11,18 @@ LOW_CONTRAST = """
       if (colour.length < 4 || colour[3] > 0) return colour;
     }
   };
+  const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, i) => c * a + below[i] * (1 - a));
   const low = [];
-  for (const e of document.querySelectorAll("body *:not(script):not(svg):not(svg *)")) {
+  for (const e of document.querySelectorAll(selector)) {
     if (![...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim())) continue;
-    const [one, two] = [luminance(parts(getComputedStyle(e).color)), luminance(ground(e))].sort((a, b) => b - a);
+    const below = ground(e), text = over(parts(getComputedStyle(e).color), below);
+    const [one, two] = [luminance(text), luminance(below)].sort((a, b) => b - a);
     if ((one + 0.05) / (two + 0.05) < 4.5) low.push(e.outerHTML.slice(0, 80));
   }
   return low;
-})()
+})
 """
+LOW_CONTRAST = f"{LOW_CONTRAST_IN}('body *:not(script):not(svg):not(svg *)')"
 
 MISPLACED_TEXTS = """
 [...document.querySelectorAll("figure .wide > svg")].flatMap((svg) => {

@@ -2,7 +2,7 @@
 
 The site's own worker answers from the site's own index, in Chromium, after ``docs/search.js`` as on the site. A page counts
 once, by its best section, as in the list of hits. ``--at-least N`` ends with 1 if fewer than N questions find their page
-first.
+first, or if a page of names or figures stands before another one.
 """
 
 import argparse
@@ -16,6 +16,10 @@ from checkout import DATA, ROOT
 
 SITE = ROOT / "build" / "site"
 QUESTIONS = DATA / "search-questions.tsv"
+LAST = ("api/", "evidence.html", "changelog.html")
+"""Pages of names, figures and history come after all others."""
+WORDS = ("plan", "rollout", "gates", "lag", "rebalance", "fleet", "consistent hash", "evidence", "optimise", "allocate")
+"""Words that such pages have in their titles."""
 # The worker runs as a script of the page: its messages go through these two functions.
 BRIDGE = """
 const listeners = [], replies = [];
@@ -66,6 +70,16 @@ def rank(listed, right):
     return next((i for i, page in enumerate(listed, 1) if page in right), None)
 
 
+def too_early(listed):
+    """Return the pages of names and figures that stand before another page.
+
+    >>> too_early(["plan.html", "api/plans.html", "check.html", "evidence.html"])
+    ['api/plans.html']
+    """
+    others = [i for i, page in enumerate(listed) if not page.startswith(LAST)]
+    return [page for page in listed[: max(others, default=0)] if page.startswith(LAST)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
     parser.add_argument("--site", type=Path, default=SITE)
@@ -74,8 +88,13 @@ def main():
     if chromium.find() is None:
         return chromium.HOW_TO_INSTALL
     asked = questions()
-    n_first = 0
-    for (question, right), listed in zip(asked.items(), hits(given.site, [*asked]), strict=True):
+    found = hits(given.site, [*asked, *WORDS])
+    n_first = n_early = 0
+    for words, listed in zip([*asked, *WORDS], found, strict=True):
+        if early := too_early(listed):
+            n_early += 1
+            print(f"   !  {words:45} {', '.join(early)} before other pages")
+    for (question, right), listed in zip(asked.items(), found, strict=False):
         place = rank(listed, right)
         n_first += place == 1
         print(
@@ -83,7 +102,8 @@ def main():
             + ("" if place == 1 else f"; first: {listed[0] if listed else '-'}")
         )
     print(f"{n_first} of {len(asked)} questions find their page first")
-    return int(n_first < given.at_least)
+    print(f"{n_early} of {len(found)} lists have names or figures before another page")
+    return int(n_first < given.at_least or n_early > 0)
 
 
 if __name__ == "__main__":

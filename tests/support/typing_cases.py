@@ -115,7 +115,8 @@ def any_name(name: str, mine: list[Mine], ids: list[str], params: dict[str, Any]
     assert_type(made, Strategy)
     assert_type(made.assign_fleet(Fleet.from_groups([])), NDArray[np.int32])
     made.assign(mine, ids).owners  # type: ignore[union-attr]
-    len(made.allocate("g", "c", mine, ids))  # type: ignore[arg-type]
+    assert_type(made.allocate("g", "c", mine, ids), list[Mine])
+    assert_type(strategy(name).allocate("g", "c", mine, ids), list[Mine])
 
 
 def bare(plain: Assignment, shared: SharedAssignment, nearby: MachineRoomNearby, pop: Pop, config: Config) -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
-from rmqalloc.plans.alike_clients import MOST_KINDS, alike_clients, are_few
+from rmqalloc.plans.alike_clients import MOST_KINDS, AlikeClients, alike_clients, are_few
 from rmqalloc.report.html._evidence_section import group_evidence
 from rmqalloc.report.html._page_tables import (
     BeforeAfter,
@@ -30,8 +30,8 @@ from rmqalloc.results.renderer import arrow
 from rmqalloc.text import counted, first_of, natural_key
 
 MOST_ROWS = 50
-FEW_CLIENTS = 12
-"""Clients that are drawn one by one, even if all of them change alike."""
+FEW_CLIENTS, MOST_NAMED = 20, 3
+"""Clients that are drawn one by one, even if all of them change alike; and clients of a kind that are named."""
 
 LEAST = "least: moves that even loads would take"
 FIGURES = (
@@ -73,9 +73,12 @@ def group_details(
     """
     units = [rows.to_pylist() for rows in (tables.units_before, tables.units)]
     inside = "" if evidence is None else f'<p class="soft">{escaped(group_evidence(evidence))}</p>'
+    clients = _in_natural_order(tables.clients)
+    alike = _alike(clients, tables.queues)
+    inside += alike
     if transition is not None and (transition["unowned"] or transition["double_owned"]):
         inside += "<h4>While clients hear of it</h4>" + plan_transition(ident, transition, tables.before, tables.after)
-    inside += _pictures(ident, tables, units)
+    inside += _tables(clients, units, is_folded=True) if alike else _pictures(ident, clients, tables.queues, units)
     n_moved = pc.sum(pc.equal(tables.queues["change"], "moved")).as_py() or 0
     said = f"{counted(n_moved, 'queue')} moved, {counted(len(units[1]), 'topic')}"
     is_open = " open" if ident.endswith("g0") else ""
@@ -85,24 +88,37 @@ def group_details(
     )
 
 
-def _pictures(ident: str, tables: GroupTables, units: list[list[Row]]) -> str:
+def _alike(clients: pa.Table, queues: pa.Table) -> str:
+    """Return what becomes of the clients in a few sentences, if that can be said of so many."""
+    n = pc.count_distinct(clients["client_id"]).as_py()
+    if n <= FEW_CLIENTS or not are_few(kinds := alike_clients(clients)):
+        return ""
+    said = first_of([_kind(one, n) for one in kinds], MOST_KINDS, "kind of change", " below")
+    items = "".join(f"<li>{one}</li>" for one in said)
+    return f'<h4>Clients</h4><ul class="alike">{items}</ul><p>{flow_counts(queues)}.</p>'
+
+
+def _kind(alike: AlikeClients, n_clients: int) -> str:
+    names = alike.client_ids if len(alike.client_ids) <= MOST_NAMED else []
+    return " ".join([escaped(alike.sentence(n_clients)), *(f"<code>{name(one)}</code>" for one in names)])
+
+
+def _pictures(ident: str, clients: pa.Table, queues: pa.Table, units: list[list[Row]]) -> str:
     """Return pictures and tables of a group's clients and topics."""
-    clients = _in_natural_order(tables.clients)
     if not clients.num_rows:
         return "<p>It has no clients, before or after, or could not be planned.</p>"
     order = pc.unique(clients["client_id"]).to_pylist()
-    topics = f"<h4>Topics</h4>{_topic_table(*units)}"
-    if len(order) > FEW_CLIENTS and are_few(alike := alike_clients(clients)):
-        said = first_of([escaped(one.sentence(len(order))) for one in alike], MOST_KINDS, "kind of change", " below")
-        items = "".join(f"<li>{one}</li>" for one in said)
-        moved = f"<p>{flow_counts(tables.queues)}.</p>"
-        clients_folded = folded(counted(len(order), "client"), _client_table(clients))
-        return f'<h4>Clients</h4><ul class="alike">{items}</ul>{moved}{topics}{clients_folded}'
     loads = Loads.of(clients, *({row["topic"]: row["mean_load"] for row in rows} for rows in units))
-    drawn = (owners_figure(ident, loads), flows_figure(ident, tables.queues, order), heat_figure(ident, loads))
+    drawn = (owners_figure(ident, loads), flows_figure(ident, queues, order), heat_figure(ident, loads))
     heads = ("Owners", "Movement", "Evenness")
-    inside = "".join(f"<h4>{head}</h4>{one}" for head, one in zip(heads, drawn, strict=True))
-    return f"{inside}{topics}<h4>Clients</h4>{_client_table(clients)}"
+    return "".join(f"<h4>{head}</h4>{one}" for head, one in zip(heads, drawn, strict=True)) + _tables(clients, units)
+
+
+def _tables(clients: pa.Table, units: list[list[Row]], is_folded: bool = False) -> str:
+    """Return tables of a group's topics and clients."""
+    of_clients = _client_table(clients)
+    shown = folded("All clients", of_clients) if is_folded else f"<h4>Clients</h4>{of_clients}"
+    return f"<h4>Topics</h4>{_topic_table(*units)}{shown}"
 
 
 def _in_natural_order(clients: pa.Table) -> pa.Table:

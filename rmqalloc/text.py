@@ -1,5 +1,6 @@
 """Names made harmless, for they come from the network and may hold anything; and numbers with their nouns."""
 
+import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
@@ -12,12 +13,14 @@ __all__ = [
     "message",
     "more",
     "named",
+    "natural_key",
     "nearest",
     "printable",
     "quoted",
     "shortened",
 ]
 
+_NUMBER = re.compile("([0-9]+)")
 _FORMULA = "=+-@＝＋－＠"
 MOST_SAID = 4000
 """Characters of one message at most; a server's remark may be as long as its frame."""
@@ -163,6 +166,19 @@ def named(names: Sequence[str], most: int = 3) -> str:
     ('a, b', 'a, b, c and 2 more')
     """
     return " ".join([", ".join(names[:most]), *more(len(names) - most)])
+
+
+def natural_key(name: str) -> tuple[tuple[tuple[int, str], ...], str]:
+    """Return a key that sorts names by the numbers in them, of any length.
+
+    Examples
+    --------
+    >>> sorted(["10.0.0.10", "10.0.0.2", "b", "a9"], key=natural_key)
+    ['10.0.0.2', '10.0.0.10', 'a9', 'b']
+    """
+    # Every second part is a number. Without leading zeros the longer one is the greater.
+    parts = [part.lstrip("0") if i % 2 else part for i, part in enumerate(_NUMBER.split(name))]
+    return tuple((len(part) if i % 2 else 0, part) for i, part in enumerate(parts)), name
 
 
 def nearest(given: str, names: Iterable[str], most: int = 3, alike: float = 0.6) -> list[str]:

@@ -2,7 +2,7 @@
 
 from bruteforce import openings, totals
 
-WORSE = ("skew", "idle", "unowned", "max_load")
+WORSE = ("unowned", "double_owned", "idle", "skew", "max_load")
 ROUNDING = 1e-9
 
 
@@ -25,15 +25,15 @@ class Held:
             after = behind[scenario["name"]]
             pairs = totals.by_group(before, after)
             for (group,), row in totals.groups(before, after, document):
-                self._add((scenario["name"], group), was[group], row, _cured(pairs[group]))
+                self._add((scenario["name"], group), was[group], row, _cured(pairs[group]), _is_lost(pairs[group]))
                 self._open((scenario["name"], group), openings.ways(pairs[group], document))
 
-    def _add(self, key, was, row, cured):
+    def _add(self, key, was, row, cured, lost):
         moved = 0 if row["least_moves"] is None else row["moved"]
         of = was["n_queues"] + cured
         share = moved / of if of else float(moved > 0)
         self.figures[key] = {"max_moved": moved, "max_moved_share": share, "max_skew": row["skew"]}
-        if row["n_topics"] < was["n_topics"]:
+        if lost:
             self.lost.add(key)
         if not cured and any(row[name] > was[name] + ROUNDING for name in WORSE):
             self.worse.add(key)
@@ -59,6 +59,11 @@ class Held:
 def _cured(pairs):
     """Queues of topics that can be assigned after, and could not before."""
     return sum(len(after.owners) for before, after in pairs if before.error and not after.error)
+
+
+def _is_lost(pairs):
+    """Whether a topic could be assigned before, and cannot be after."""
+    return any(after.error and not before.error for before, after in pairs)
 
 
 FIELDS = ("max_moved", "max_moved_share", "max_skew", "max_unowned", "max_double")

@@ -3,6 +3,7 @@
 from mutants.mutant import Mutant
 
 _TOTALS = "rmqalloc/plans/plan_totals.py"
+_WORST = "rmqalloc/plans/worst_first.py"
 _SUMMARY = "rmqalloc/report/html/_summary.py"
 _FLOWS = "rmqalloc/report/html/charts/_flows.py"
 _TIMELINE = "rmqalloc/report/html/charts/_transition.py"
@@ -41,17 +42,31 @@ MUTANTS = [
     ),
     Mutant(
         _TOTALS,
-        'pc.greater(groups["moved"], 0)',
-        'pc.greater(groups["clients_affected"], 0)',
+        'pc.greater(after["moved"], 0)',
+        'pc.greater(after["clients_affected"], 0)',
         "a group counts as moving where its clients change without a move",
         f"{_WORDS} -k captions",
     ),
     Mutant(
         _TOTALS,
-        'pc.greater(groups["moved"], 0)',
-        'pc.greater(groups["moved"], 1)',
+        'pc.greater(after["moved"], 0)',
+        'pc.greater(after["moved"], 1)',
         "one queue that moves is none",
         f"{_WORDS} -k one_queue",
+    ),
+    Mutant(
+        _WORST,
+        "(is_ > was + ROUNDING) & ~cured",
+        "is_ != was",
+        "what improves hides what gets worse",
+        "tests/plans/test_worst_first.py -k tuples",
+    ),
+    Mutant(
+        "rmqalloc/plans/plan_text.py",
+        "top or max(_SHOWN, worst.n_worse)",
+        "top or _SHOWN",
+        "groups that get worse are in no row",
+        "tests/plans/test_worst_first.py -k is_listed",
     ),
     Mutant(
         _FLOWS,

@@ -165,7 +165,7 @@ class Advice(TableResult):
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """Yield the advice for each of the first 20 groups or ``top``, most idle clients first, and a line on all."""
-        names = self.groups["consumer_group"].take(order_of(self.groups, "-idle,-skew")).to_pylist()
+        names = self.most_idle_first()["consumer_group"].to_pylist()
         most = checked_top(top) or _SHOWN
         for name in names[:most]:
             first, *others = map(printable, self.sentences[name])
@@ -174,12 +174,20 @@ class Advice(TableResult):
             yield ""
         for line in more(len(names) - most, "group", " (--top)"):
             yield from (line, "")
+        yield self.summary()
+
+    def most_idle_first(self) -> pa.Table:
+        """Return `groups`, most idle clients first, then by skew."""
+        return self.groups.take(order_of(self.groups, "-idle,-skew"))
+
+    def summary(self) -> str:
+        """Return a sentence on all groups."""
         n_clients, idle = (pc.sum(self.groups[name]).as_py() or 0 for name in ("n_clients", "idle"))
         concerned = pc.sum(pc.greater(self.groups["idle"], 0)).as_py() or 0
         lacking = (
             f"{counted(idle, 'has', 'have')} no work, in {counted(concerned, 'group')}." if idle else "all have work."
         )
-        yield f"{counted(self.groups.num_rows, 'group')}, {counted(n_clients, 'client')}: {lacking}"
+        return f"{counted(self.groups.num_rows, 'group')}, {counted(n_clients, 'client')}: {lacking}"
 
     @property
     def lists(self) -> pa.Table:

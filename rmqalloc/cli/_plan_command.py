@@ -45,7 +45,9 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.option(
     "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
 )
-@table_options("; as text 20 groups or topics, the worst first")
+@table_options(
+    ": of groups and topics the worst first, unless --sort is given; as text all groups that get worse, or 20"
+)
 @click.option(
     "--show",
     type=Choice(("units", "groups", "clients", "queues", "transitions", "totals", "hosts", "evidence")),
@@ -69,7 +71,9 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.option("--max-double", type=Count(0), metavar="N", help="Gate: most queues of several owners while they do.")
 @max_unowned_seconds_option
 @informed_by_option
-@click.option("--fail-if-worse", is_flag=True, help="Gate: skew, idle, unowned and greatest load must not grow.")
+@click.option(
+    "--fail-if-worse", is_flag=True, help="Gate: unowned, double-owned, idle, skew and greatest load must not grow."
+)
 @click.option(
     "--gates", "gates_file", metavar="FILE", help="Gates from a YAML or JSON file instead (`rmqalloc schema gates`)."
 )
@@ -129,7 +133,9 @@ def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> 
     """Print the plan in the form that is asked for."""
     from rmqalloc.plans.plan_text import plan_lines
     from rmqalloc.plans.plan_totals import client_totals
+    from rmqalloc.plans.worst_first import RANKED, worst_table
 
+    ranked = show or made.TABLES[0]
     if show == "transitions":
         tables.write(made.transitions(gates.informed_by))
     elif show in _TOTALS:
@@ -138,6 +144,8 @@ def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> 
         from rmqalloc.report.html import report
 
         hand_over(report(made, gates=gates), end="")
+    elif ranked in RANKED and tables.is_unordered_top and not (show is None and tables.is_text):
+        tables.write(worst_table(made, ranked))
     else:
         tables.show(made, show, plan_lines(made, sys.stdout, tables.top, gates.informed_by))
 

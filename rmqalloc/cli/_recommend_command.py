@@ -9,6 +9,7 @@ import click
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import file_to_write
+from rmqalloc.cli._sink import hand_over
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
@@ -58,7 +59,13 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     print_notes(advice.warnings)
     if advice.left_out is not None and (out is not None or show == "lists"):
         print_notes([advice.left_out])
-    tables.show(advice, show)
+    if show is None and tables.is_whole and tables.output == "html":
+        from rmqalloc.evaluation.differing import evidence_known
+        from rmqalloc.report.html.advice_page import advice_page
+
+        hand_over(advice_page(advice, evidence_known(known.found).groups), end="")
+    else:
+        tables.show(advice, show)
     if out is not None:
         write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
         print_notes([f"lists for CONFIG saved: {out}"])

@@ -40,6 +40,11 @@ class TableOptions:
         """Whether no columns, no rows and no order are asked for."""
         return self.columns is None and self.sort is None and not self.where
 
+    @property
+    def is_unordered_top(self) -> bool:
+        """Whether only some rows are asked for, and not in which order."""
+        return self.top is not None and self.sort is None
+
     def show(self, result: TableResult, table: str | None = None, lines: Iterable[str] | None = None) -> None:
         """Show a result as text for people, or a table of it where one, its columns or another form are asked for.
 

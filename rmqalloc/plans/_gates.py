@@ -14,19 +14,18 @@ from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents.fields import FieldError, Number, Text, Whole
 from rmqalloc.documents.records import Maybe, document_schema, record
 from rmqalloc.plans._plan import Plan
-from rmqalloc.plans.plan_totals import queues_cured
+from rmqalloc.plans.worst_first import GROWING, ROUNDING, WorstFirst, queues_cured, worst_groups
 from rmqalloc.results.renderer import skews_apart
 from rmqalloc.text import counted
 from rmqalloc.transitions.hearing import WAYS
 from rmqalloc.transitions.seconds_bound import SecondsBound, SecondsText
 
-WORSE = ("skew", "idle", "unowned", "max_load")
+WORSE = (*GROWING, "max_load")
 """Figures that must not grow."""
 
 _SHARES = ("max_moved", "max_moved_share", "max_skew")
 """Bounds that need not be whole."""
 
-_ROUNDING = 1e-9
 _BOUND = Number(0)
 _MOST_QUEUES = 2**31 - 1
 
@@ -65,7 +64,7 @@ class Gates:
     max_skew : float, optional
         Greatest skew after.
     fail_if_worse : bool
-        Skew, idle clients, queues without an owner and the greatest load must not grow.
+        Queues without an owner and with several, idle clients, skew and the greatest load must not grow.
     max_unowned, max_double : int, optional
         Most queues without an owner, and with several, at the worst moment until all clients follow, see `Plan.transitions`; of
         the former those that producers write to. An upper bound counts as the figure.
@@ -110,18 +109,25 @@ class Gates:
         return self == Gates(informed_by=self.informed_by)
 
     def broken(self, plan: Plan) -> tuple[GateViolation, ...]:
-        """Return groups that do not keep the bounds, scenario by scenario."""
+        """Return groups that do not keep the bounds, scenario by scenario, the worst first."""
         found: list[GateViolation] = []
         if self.is_open:
             return ()
         names = plan.groups["consumer_group"].slice(0, plan.n_groups).to_pylist()
+        moments = self._moments(plan)
         for number, scenario in enumerate(plan.scenarios, start=1):
-            for row, text in self._of(_Figures(plan, 0), _Figures(plan, number), queues_cured(plan, number)):
-                found.append(GateViolation(scenario.name, names[row], text))
-        found += self._transitions(plan)
+            worst, cured = worst_groups(plan, number), queues_cured(plan, number)
+            rows = [*self._of(_Figures(plan, 0), _Figures(plan, number), worst, cured)]
+            rows += self._transitions(moments[(number - 1) * plan.n_groups : number * plan.n_groups])
+            ranks = worst.ranks.tolist()
+            rows.sort(key=lambda one: ranks[one[0]])
+            found += (GateViolation(scenario.name, names[row], text) for row, text in rows)
         return tuple(found)
 
-    def _of(self, before: _Figures, after: _Figures, cured: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
+    def _of(
+        self, before: _Figures, after: _Figures, worst: WorstFirst, cured: NDArray[np.int64]
+    ) -> Iterator[tuple[int, str]]:
+        """Yield groups with what they do not keep after the change."""
         # No queue changes hands where several clients read it: their least number of moves is null.
         moved = np.where(np.isnan(after["least_moves"].astype(float)), 0, after["moved"])
         n_queues = before["n_queues"] + cured
@@ -129,26 +135,31 @@ class Gates:
             for row in np.flatnonzero(moved > self.max_moved).tolist():
                 yield row, f"{moved[row]:,} queues change owner, at most {self.max_moved:,g} may"
         if self.max_moved_share is not None:
-            most = self.max_moved_share * n_queues + _ROUNDING
+            most = self.max_moved_share * n_queues + ROUNDING
             for row in np.flatnonzero(moved > most).tolist():
                 share = 100 * moved[row] / max(n_queues[row], 1)
                 yield row, f"{share:.1f} % of the queues change owner, at most {100 * self.max_moved_share:g} % may"
         if self.max_skew is not None:
-            for row in np.flatnonzero(after["skew"] > self.max_skew + _ROUNDING).tolist():
+            for row in np.flatnonzero(after["skew"] > self.max_skew + ROUNDING).tolist():
                 _, skew = skews_apart(self.max_skew, after["skew"][row])
                 yield row, f"the skew is {skew}, at most {self.max_skew:g} is allowed"
         if self.fail_if_worse:
             yield from (found for found in _worse(before, after) if not cured[found[0]])
-        yield from _lost(before, after)
+        for row in np.flatnonzero(worst.lost).tolist():
+            yield row, f"{worst.lost[row]} of its {before['n_topics'][row]} topics cannot be assigned any more"
 
-    def _transitions(self, plan: Plan) -> Iterator[GateViolation]:
-        """Yield groups in which too much is open while clients follow."""
+    def _moments(self, plan: Plan) -> list[dict[str, Any]]:
+        """Return the transitions of every scenario and group, where a bound is of them."""
         if (self.max_unowned, self.max_double, self.max_unowned_seconds) == (None, None, None):
-            return
+            return []
+        moments: list[dict[str, Any]] = plan.transitions(self.informed_by).to_pylist()
+        return moments
+
+    def _transitions(self, moments: list[dict[str, Any]]) -> Iterator[tuple[int, str]]:
+        """Yield groups in which too much is open while clients follow."""
         seconds = None if self.max_unowned_seconds is None else SecondsBound.parse(self.max_unowned_seconds)
-        for row in plan.transitions(self.informed_by).to_pylist():
-            for text in self._open(row, seconds):
-                yield GateViolation(row["scenario"], row["consumer_group"], text)
+        for row, moment in enumerate(moments):
+            yield from ((row, text) for text in self._open(moment, seconds))
 
     def _open(self, row: dict[str, Any], seconds: SecondsBound | None) -> Iterator[str]:
         """Yield what is not kept of the transition of a group."""
@@ -214,12 +225,6 @@ class _Figures:
 def _worse(before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:
     for name in WORSE:
         was, is_ = before[name], after[name]
-        for row in np.flatnonzero(is_ > was + _ROUNDING).tolist():
+        for row in np.flatnonzero(is_ > was + ROUNDING).tolist():
             less, more = skews_apart(was[row], is_[row]) if name == "skew" else (f"{n[row]:.6g}" for n in (was, is_))
             yield row, f"{name} grows from {less} to {more}"
-
-
-def _lost(before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:
-    was, is_ = before["n_topics"], after["n_topics"]
-    for row in np.flatnonzero(is_ < was).tolist():
-        yield row, f"{was[row] - is_[row]} of its {was[row]} topics cannot be assigned any more"

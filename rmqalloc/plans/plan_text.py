@@ -1,6 +1,6 @@
 """Draw a plan as text and in notebooks.
 
-A few groups are shown client by client; many groups are listed, the worst first.
+A few groups are shown client by client; many groups are listed, the worst first, and of these all that get worse.
 """
 
 from __future__ import annotations
@@ -12,31 +12,27 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.plans._plan import Plan
-from rmqalloc.plans.plan_totals import client_totals, queues_cured, summaries
+from rmqalloc.plans.plan_totals import client_totals, summaries
 from rmqalloc.plans.unmatched import unassigned
+from rmqalloc.plans.worst_first import ROUNDING, queues_cured, worst_groups
 from rmqalloc.results import drawn
 from rmqalloc.results.html_text import name as name_markup
 from rmqalloc.results.renderer import (
-    MARK_WIDTH,
     NOTHING,
     arrow,
     bound,
     changes,
     figure,
     marked_table,
-    order_of,
     scaled,
     skew_text,
-    text_table,
+    skews_apart,
     warned,
 )
 from rmqalloc.results.table_result import Section
 from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.text import counted, more, printable
 from rmqalloc.views.without_owners import SHARED
-
-WORST_FIRST = "-unowned,-moved,-skew,consumer_group"
-"""Order of groups in reports and notebooks: the most severe first."""
 
 OPEN = {"unowned": "owned by nobody", "double_owned": "owned by several clients"}
 """What is wrong with queues, by the column that counts them."""
@@ -48,7 +44,8 @@ _FEW_GROUPS = 3
 _MOST_CLIENTS = 50
 _MARKS = {"new": "+", "gone": "-"}
 _CLIENT_COLUMNS = ("client", "before", "after", "Δ", "gained", "lost")
-_GROUP_COLUMNS = ("group", "topics", "queues", "clients", "moved", "%", "even", "skew", "idle", "unowned")
+_GROUP_COLUMNS = ("group", "topics", "queues", "clients", "moved", "%", "even", "skew")
+_FAULTS, _ALWAYS = ("idle", "unowned", "double_owned"), ("idle", "unowned")
 
 Row = Mapping[str, Any]
 
@@ -57,7 +54,6 @@ def plan_lines(
     plan: Plan, file: IO[str] | None = None, top: int | None = None, informed_by: str = "notice"
 ) -> Iterator[str]:
     """Yield the lines of a plan."""
-    top = top or _SHOWN
     few = plan.n_groups <= _FEW_GROUPS
     transitions = plan.transitions(informed_by).to_pylist() if few else []
     killed = plan.transitions("crash").to_pylist() if transitions and informed_by == "notice" else transitions
@@ -68,7 +64,7 @@ def plan_lines(
             yield f"Scenario {printable(summary.scenario)}"
         if few:
             for group in range(plan.n_groups):
-                yield from _group(plan, number, group, file, top)
+                yield from _group(plan, number, group, file, top or _SHOWN)
                 at = (number - 1) * plan.n_groups + group
                 for row, crash in zip(transitions[at : at + 1], killed[at : at + 1], strict=True):
                     for line in (*_meanwhile(row), *_if_killed(row, crash)):
@@ -227,41 +223,49 @@ def open_queues(n: int, which: str) -> str:
 # --- Many groups ---
 
 
-def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int) -> Iterator[str]:
-    """Yield the groups, the worst first: by queues that nobody owns, then by queues that move."""
-    n = plan.n_groups
+def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> Iterator[str]:
+    """Yield the groups, the worst first: all that get worse, unless a number of rows is asked for, and some that only move."""
+    n, worst = plan.n_groups, worst_groups(plan, number)
+    shown = worst.positions[: top or max(_SHOWN, worst.n_worse)]
     before, after = (plan.groups.slice(i * n, n) for i in (0, number))
-    worst = order_of(after, "-unowned,-moved,-idle,-skew")[:top]
-    befores, afters = (one.take(worst).to_pylist() for one in (before, after))
-    cured = queues_cured(plan, number)[worst].tolist()
-    rows = [_ranked_cells(*one) for one in zip(befores, afters, cured, strict=True)]
-    yield from text_table(_GROUP_COLUMNS, rows, _GROUP_COLUMNS[1:], file, MARK_WIDTH)
-    yield from more(n - top, "group", " (--top)")
+    befores, afters = (one.take(shown).to_pylist() for one in (before, after))
+    cured = queues_cured(plan, number)[shown].tolist()
+    faults = [one for one in _FAULTS if one in _ALWAYS or any(row[one] for row in (*befores, *afters))]
+    rows = [_ranked_cells(*one, faults) for one in zip(befores, afters, cured, strict=True)]
+    columns = (*_GROUP_COLUMNS, *map(_said, faults))
+    marks = ["!" if one else " " for one in worst.is_worse[shown].tolist()]
+    yield from marked_table(columns, rows, marks, columns[1:], file, more(n - shown.size, "group", " (--top)"))
 
 
-def _ranked_cells(before: Row, after: Row, cured: int) -> list[str]:
+def _ranked_cells(before: Row, after: Row, cured: int, faults: list[str]) -> list[str]:
     """Return the cells of one group of the list."""
     share = 100 * after["moved"] / max(before["n_queues"] + cured, 1)
     moved = [figure(after["moved"]), f"{share:.1f}", figure(after["least_moves"])]
-    sizes, faults = (changes(before, after, names) for names in (("n_queues", "n_clients"), ("idle", "unowned")))
-    skew = arrow(skew_text(before["skew"]), skew_text(after["skew"]))
-    return [after["consumer_group"], figure(after["n_topics"]), *sizes, *moved, skew, *faults]
+    sizes, wrong = (changes(before, after, names) for names in (("n_topics", "n_queues", "n_clients"), faults))
+    return [after["consumer_group"], *sizes, *moved, _skews(before["skew"], after["skew"]), *wrong]
+
+
+def _skews(before: float, after: float) -> str:
+    """Return two skews with as many digits as show that one is greater."""
+    apart = abs(after - before) > ROUNDING
+    return arrow(*(skews_apart(before, after) if apart else map(skew_text, (before, after))))
 
 
 # --- In notebooks ---
 
 _COLUMNS = (
-    "consumer_group", "n_queues", "n_clients", "idle", "unowned", "min_load", "max_load", "skew", "moved", "least_moves",
+    "consumer_group", "n_queues", "n_clients", "idle", "unowned", "double_owned", "min_load", "max_load", "skew", "moved",
+    "least_moves",
 )  # fmt: skip
 
 
 def plan_sections(plan: Plan, most: int) -> Iterator[Section]:
-    """Yield the sums of every scenario and the groups that it moves most; ``most`` rows in all."""
+    """Yield the sums of every scenario and its worst groups; ``most`` rows in all."""
     head = f"{counted(plan.n_groups, 'consumer group')}, {counted(len(plan.warnings), 'warning')}"
     yield f"<b>rmqalloc plan</b> of {head}", None, 0
     for number, summary in enumerate(summaries(plan), start=1):
         groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
-        groups = groups.take(order_of(groups, WORST_FIRST))
+        groups = groups.take(worst_groups(plan, number).positions)
         heading = f"<b>{name_markup(summary.scenario)}</b>: {summary.sentence(plan.n_groups)}"
         yield heading, groups.slice(0, most // len(plan.scenarios)).select(_COLUMNS), groups.num_rows
 

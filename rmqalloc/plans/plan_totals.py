@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.plans._plan import Plan
+from rmqalloc.plans.worst_first import worst_groups
+from rmqalloc.results.renderer import arrow
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted, did_you_mean
 
 KEYS = ("consumer_group", "topic", "host", "client_id")
 """What `client_totals` can add up by."""
 
-_SUMS = ("moved", "unowned", "double_owned", "clients_gaining", "clients_losing")
+_SUMS = ("moved", "unowned", "double_owned", "idle", "clients_gaining", "clients_losing")
+_FAULTS = ("unowned", "double_owned", "idle")
 _FLOWS = ("before", "after", "gained", "lost")
 
 
@@ -29,33 +32,56 @@ class Summary(NamedTuple):
     scenario : str
     groups_moving : int
         Groups in which a queue changes owner.
-    moved, unowned, double_owned : int
-        Queues that change owner, and those that nobody, or several clients, own after.
+    groups_worse : int
+        Groups that get worse: see `rmqalloc.plans.worst_first`.
+    moved, unowned, double_owned, idle : int
+        Queues that change owner, queues that nobody, or several clients, own after, and clients without a queue after.
     gain, lose : int
         Clients, each counted in every group it is in, that have more queues after than before, and that have less.
+    unowned_before, double_owned_before, idle_before : int
     """
 
     scenario: str
     groups_moving: int
+    groups_worse: int
     moved: int
     unowned: int
     double_owned: int
+    idle: int
     gain: int
     lose: int
+    unowned_before: int
+    double_owned_before: int
+    idle_before: int
 
     def sentence(self, n_groups: int) -> str:
         """Return all that in one sentence.
 
         Examples
         --------
-        >>> Summary("s", groups_moving=2, moved=21, unowned=0, double_owned=0, gain=9, lose=1).sentence(3)
-        '21 queues change owner in 2 of 3 groups, 9 clients gain, 1 loses, 0 unowned.'
+        >>> one = Summary("s", 2, 1, moved=21, unowned=0, double_owned=0, idle=4, gain=9, lose=1,
+        ...               unowned_before=0, double_owned_before=0, idle_before=1)
+        >>> one.sentence(3)
+        '21 queues change owner in 2 of 3 groups, 9 clients gain, 1 loses; unowned 0, idle 1 → 4; 1 of 3 groups gets worse.'
         """
         where = f" in {self.groups_moving:,} of {n_groups:,} groups" if n_groups > 1 else ""
         queues = counted(self.moved, "queue changes owner", "queues change owner")
         gain, lose = counted(self.gain, "client gains", "clients gain"), counted(self.lose, "loses", "lose")
-        double = f", {self.double_owned:,} double-owned" if self.double_owned else ""
-        return f"{queues}{where}, {gain}, {lose}, {self.unowned:,} unowned{double}."
+        return f"{queues}{where}, {gain}, {lose}; {', '.join(self._faults())}; {self._worse(n_groups)}."
+
+    def _faults(self) -> Iterator[str]:
+        """Yield what is wrong before and after; queues with several owners only where there are any."""
+        for name in _FAULTS:
+            before, after = getattr(self, f"{name}_before"), getattr(self, name)
+            if before or after or name != "double_owned":
+                yield f"{name.replace('_', '-')} {arrow(before, after)}"
+
+    def _worse(self, n_groups: int) -> str:
+        if not self.groups_worse:
+            return "nothing gets worse"
+        if n_groups == 1:
+            return "the group gets worse"
+        return f"{self.groups_worse:,} of {n_groups:,} groups {'gets' if self.groups_worse == 1 else 'get'} worse"
 
 
 def scenario_of(plan: Plan, scenario: str | None = None) -> str:
@@ -78,28 +104,14 @@ def summaries(plan: Plan) -> list[Summary]:
 
 def scenario_summary(plan: Plan, number: int) -> Summary:
     """Return the ``number``-th scenario of a plan, counted from 1."""
-    groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
-    sums = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
-    moving = int(pc.sum(pc.greater(groups["moved"], 0)).as_py() or 0)
-    return Summary(plan.scenarios[number - 1].name, moving, *sums)
+    before, after = (plan.groups.slice(state * plan.n_groups, plan.n_groups) for state in (0, number))
+    moving = int(pc.sum(pc.greater(after["moved"], 0)).as_py() or 0)
+    sums = (*(_sum(after, name) for name in _SUMS), *(_sum(before, name) for name in _FAULTS))
+    return Summary(plan.scenarios[number - 1].name, moving, worst_groups(plan, number).n_worse, *sums)
 
 
-def queues_cured(plan: Plan, number: int) -> NDArray[np.int64]:
-    """Return queues of every group, in its ``number``-th scenario, of topics that can be assigned there and not before
-    any change.
-
-    The figures before any change do not count them.
-    """
-    n_states = len(plan.scenarios) + 1
-    starts = np.arange(0, plan.units.num_rows, n_states)
-    before, after = (plan.units.take(pa.array(starts + state)) for state in (0, number))
-    cured = pc.and_(pc.not_equal(before["err_code"], 0), pc.equal(after["err_code"], 0)).to_numpy()
-    names = plan.groups["consumer_group"].slice(0, plan.n_groups).to_pylist()
-    place = {name: i for i, name in enumerate(names)}
-    groups = [place[name] for name in after["consumer_group"].filter(pa.array(cured)).to_pylist()]
-    found = np.zeros(len(names), np.int64)
-    np.add.at(found, groups, after["n_queues"].filter(pa.array(cured)).to_numpy())
-    return found
+def _sum(groups: pa.Table, name: str) -> int:
+    return int(pc.sum(groups[name]).as_py() or 0)
 
 
 def client_totals(clients: pa.Table, *by: str) -> pa.Table:

@@ -128,12 +128,11 @@ def test_queues_of_retry_topics_alone_are_not_set_by_the_way(run, saved, flags):
 
 def test_the_departure_of_the_second_of_four(run):
     code, out, err = run(LEAVES)
-    sentence = "Plan: 14 queues change owner in 2 of 2 groups, 6 clients gain, 2 lose, 0 unowned.\n"
-    assert out == BY_AVERAGE + BY_RING + sentence
+    sentence = "Plan: 14 queues change owner in 2 of 2 groups, 6 clients gain, 2 lose; unowned 0, idle 0; "
+    assert out == f"{BY_AVERAGE}{BY_RING}{sentence}1 of 2 groups gets worse.\n"
     assert (code, err) == (0, "")
-    assert (
-        run(f"{LEAVES} -g '*ring'")[1] == BY_RING + "Plan: 6 queues change owner, 3 clients gain, 1 loses, 0 unowned.\n"
-    )
+    sentence = "Plan: 6 queues change owner, 3 clients gain, 1 loses; unowned 0, idle 0; the group gets worse.\n"
+    assert run(f"{LEAVES} -g '*ring'")[1] == BY_RING + sentence
 
 
 def test_several_topics_come_together_first(run, saved):
@@ -180,9 +179,25 @@ def test_many_groups_are_ranked(run, saved):
     topics = (*snapshot.topics, Topic("U", (TopicBroker("b", 40),)))
     out = run("--scale 3 --top 2", saved(Snapshot(topics, (*snapshot.groups, big))))[1].splitlines()
     assert out[0].split() == ["group", "topics", "queues", "clients", "moved", "%", "even", "skew", "idle", "unowned"]
-    assert out[1].split()[:8] == ["biggest", "2", "44", "2", "→", "3", "20", "45.5"]
-    assert (len(out), out[3]) == (5, "and 4 more groups (--top)")
-    assert out[4] == "Plan: 25 queues change owner in 6 of 6 groups, 6 clients gain, 7 lose, 0 unowned."
+    assert out[1].split()[:9] == ["!", "g0", "1", "4", "2", "→", "3", "1", "25.0"], "its skew grows most"
+    assert (len(out), out[3]) == (5, "  and 4 more groups (--top)")
+    assert out[4].startswith(
+        "Plan: 25 queues change owner in 6 of 6 groups, 6 clients gain, 7 lose; unowned 0, idle 0; "
+    )
+
+
+def test_the_first_rows_of_a_table_are_the_worst_unless_it_is_sorted(run, saved):
+    small = cluster(1, n_clients=40).groups[0]
+    groups = [dataclasses.replace(small, name=name, clients=small.clients[:n]) for name, n in (("a", 40), ("b", 2))]
+    path = saved(dataclasses.replace(cluster(1), groups=tuple(groups)))
+
+    def first(flags):
+        return next(csv.DictReader(io.StringIO(run(f"--scale 40 -o csv {flags}", path)[1])))
+
+    for flags in ("--show groups --top 1", "--top 1", "--show units --top 1"):
+        assert (first(flags)["consumer_group"], first(flags)["scenario"]) == ("b", "scale 40")
+    assert first("--show groups")["scenario"] == "current"
+    assert first("--show groups --top 1 --sort consumer_group")["consumer_group"] == "a"
 
 
 def test_scenarios_of_a_file(run, tmp_path):

@@ -8,6 +8,7 @@ import report_plans
 from page_measures import LOW_CONTRAST, MISPLACED_TEXTS
 
 from rmqalloc.plans import Gates
+from rmqalloc.plans.worst_first import worst_groups
 from rmqalloc.report.html import report
 from rmqalloc.report.html._palette import DARK, LIGHT
 
@@ -57,7 +58,8 @@ def test_a_page_runs_only_its_own_script_and_asks_for_nothing(browser, pages, na
     page = chromium.Page(browser, pages / f"{name}.html")
     page.ask("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert page.ask("document.title").startswith("rmqalloc plan of ")
-    assert page.ask("document.querySelectorAll('img, iframe, object, embed, form, input, base, link').length") == 0
+    assert page.ask("document.querySelectorAll('img, iframe, object, embed, form, base, link').length") == 0
+    assert page.ask("document.querySelectorAll('input:not(.filters input)').length") == 0
     assert page.ask("document.scripts.length") == 1
     assert page.requests() == [page.url]
     assert page.complaints() == []
@@ -101,6 +103,7 @@ def test_without_scripts_the_page_is_whole(browser, pages):
     page = chromium.Page(browser, pages / "everyday.html", has_scripts=False)
     assert page.ask("document.querySelectorAll('th button').length") == 0
     assert page.ask("document.querySelectorAll('#s1 > .wide tbody tr').length") == 4
+    assert page.ask("document.querySelector('#s1 .filters').checkVisibility()") is False
     assert page.ask("document.querySelector('#s1 .wide > svg').getBoundingClientRect().height") > 100
 
 
@@ -159,7 +162,8 @@ def test_a_printed_page_is_light_and_shows_what_is_folded(browser, pages):
 
 
 def column(page, place, table="#s1 > .wide table"):
-    return page.ask(f"[...document.querySelectorAll('{table} tbody tr')].map((row) => row.cells[{place}].textContent)")
+    shown = f"[...document.querySelectorAll('{table} tbody tr')].filter((row) => row.checkVisibility())"
+    return [text.removeprefix("! ") for text in page.ask(f"{shown}.map((row) => row.cells[{place}].textContent)")]
 
 
 def test_a_click_sorts_a_table_by_numbers_and_another_turns_it(browser, pages):
@@ -188,6 +192,27 @@ def test_cells_before_and_after_are_sorted_by_after_and_empty_ones_come_last(bro
     for _ in range(2):
         page.click("#s1 > .wide th:last-child button")
         assert column(page, place) == ["45,356", "–", "–", "–"]
+
+
+def test_filters_choose_groups_by_name_and_by_what_becomes_of_them(browser, pages):
+    page, plan = chromium.Page(browser, pages / "many.html"), report_plans.many()
+    names, first = plan.groups["consumer_group"].to_pylist()[: plan.n_groups], worst_groups(plan, 1)
+    ranked = [names[i] for i in first.positions]
+    moved = plan.groups["moved"].to_pylist()[len(names) :]
+    worse, moves = set(ranked[: first.n_worse]), dict(zip(names, moved, strict=True))
+    said = "document.querySelector('#s1 .filters output').value"
+    assert (column(page, 0), page.ask(said)) == (ranked, "121 of 121 groups")
+    page.click("#s1 .filters input[value=w]")
+    assert column(page, 0) == ranked[: first.n_worse]
+    page.click("#s1 .filters input[value=m]")
+    assert column(page, 0) == [one for one in ranked if one in worse and moves[one]]
+    page.click("#s1 .filters input[value=w]")
+    page.click("#s1 .filters input[type=search]")
+    page.call("Input.insertText", text=" SERVICE-01")
+    assert column(page, 0) == [one for one in ranked if one.startswith("service-01") and moves[one]]
+    assert page.ask(said) == f"{len(column(page, 0))} of 121 groups"
+    drawn = "[...document.querySelectorAll('#s1 > details')].filter((one) => one.checkVisibility()).length"
+    assert page.ask(drawn) == len([one for one in ranked[:12] if one in column(page, 0)])
 
 
 def test_the_keyboard_reaches_the_content_and_sorts(browser, pages):

@@ -10,7 +10,7 @@ from rmqalloc.evidence import EVIDENCE_SCHEMA, evidence_of, with_strategies
 from rmqalloc.plans import load_plan, save_plan
 from rmqalloc.report.html import report
 from rmqalloc.report.html._evidence_section import (
-    MOST_GROUPS,
+    MOST_ROWS,
     evidence_line,
     evidence_section,
     group_evidence,
@@ -75,9 +75,20 @@ def test_many_groups_are_counted_and_those_in_doubt_come_first():
     sources = ["given", "assumed", "fitted"]
     rows = [row(consumer_group=f"g{i:04}", source=sources[i % 3], explains=None) for i in range(300)]
     assert said(rows).endswith("strategies of 300 groups: 100 stated, 100 fitted to the known owners, 100 assumed.")
+    different = [one | {"strategy": f"S{i}"} for i, one in enumerate(rows)]
+    page = Page(evidence_section(pa.Table.from_pylist(different, EVIDENCE_SCHEMA)))
+    assert len(page.all("tr")) == MOST_ROWS + 1
+    assert page.said().count("assumed") == MOST_ROWS and "50 of 300 rows" in page.said()
+
+
+def test_groups_of_which_the_same_is_known_are_one_row():
+    rows = [row(consumer_group=f"g{i:02}", explains=None, source="fitted" if i % 2 else "given") for i in range(40)]
+    rows[39] |= {"errors": ["b"]}
     page = Page(evidence_section(pa.Table.from_pylist(rows, EVIDENCE_SCHEMA)))
-    assert len(page.all("tr")) == MOST_GROUPS + 1
-    assert page.said().count("assumed") == MOST_GROUPS and "50 of 300" in page.said()
+    cells = [text for tag, text in page.texts if tag == "td"]
+    assert len(page.all("tr")) == 1 + 3
+    assert cells == ["1", "20", "19"], "the one in doubt comes first"
+    assert "g00, g02, " in page.said() and "g22, and 8 more" in page.said()
 
 
 def test_a_plan_from_a_file_says_what_its_tables_hold(tmp_path):

@@ -12,10 +12,11 @@ import rmqalloc
 from rmqalloc.evidence import evidence_of, with_strategies
 from rmqalloc.plans import Gates
 from rmqalloc.report.html import report
+from rmqalloc.report.html.advice_page import advice_page
 from rmqalloc.report.html.rollout_page import rollout_page
 
 DOCS = ROOT / "docs"
-SIZE, ROLLOUT, PHONE = (1160, 1500), (1160, 1000), (390, 900)
+SIZE, ROLLOUT, SMALL, PHONE = (1160, 1500), (1160, 1000), (1160, 640), (390, 900)
 
 
 def main():
@@ -27,12 +28,17 @@ def main():
     pods, groups = with_strategies(rmqalloc.read("example:48-pods")), ["by-average"]
     restart = rmqalloc.rollout.restart(pods, groups, batch=4)
     rollout = rollout_page(restart, evidence=evidence_of(pods, groups).groups)
+    large, queues = report(report_plans.lost_broker(1000)), report(report_plans.one_group(1000, 40))
+    advice = advice_page(rmqalloc.recommend(pods), evidence_of(pods, ["*"]).groups)
     pictures = (
         ("light", everyday, {"size": SIZE}),
         ("dark", everyday, {"size": SIZE, "is_dark": True}),
         ("hostile", hostile, {"size": SIZE}),
         ("phone", everyday, {"size": PHONE, "is_phone": True}),
         ("rollout", rollout, {"size": ROLLOUT}),
+        ("groups", large, {"size": SMALL}),
+        ("queues", queues, {"size": SMALL}),
+        ("advice", advice, {"size": SMALL}),
     )
     with TemporaryDirectory() as folder, chromium.Chromium(f"{folder}/profile") as browser:
         for name, html, screen in pictures:
@@ -41,6 +47,10 @@ def main():
             page = chromium.Page(browser, path, **screen)
             if name == "hostile":
                 page.ask("document.querySelector('#s1 details').scrollIntoView()")
+            if name == "groups":
+                page.click("#s1 .filters input[value=m]")
+            if name in ("groups", "queues"):
+                page.ask("document.querySelector('#s1').scrollIntoView()")
             (DOCS / f"report-{name}.png").write_bytes(page.picture())
     return 0
 

@@ -16,11 +16,11 @@ from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.evidence.evidence import BY_CLIENT
 from rmqalloc.plans import Plan
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table
+from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table, number_columns
 from rmqalloc.results.html_text import escaped, name
 from rmqalloc.text import counted, first_of, named, shortened
 
-MOST_GROUPS, MOST_TEXT = 50, 120
+MOST_ROWS, MOST_NAMES, MOST_TEXT = 50, 12, 120
 SOURCES = {
     "given": "stated",
     "reported": "reported by its clients",
@@ -70,17 +70,27 @@ def group_evidence(row: Row) -> str:
 
 
 def evidence_section(evidence: pa.Table | None) -> str:
-    """Return a row for every group, those in doubt first; nothing if the line below the title says all."""
+    """Return a row for all groups of which the same is known, those in doubt first; nothing if the line below the title says
+    all."""
     if evidence is None or evidence.num_rows < 2:
         return ""
-    rows = sorted(evidence.to_pylist(), key=lambda row: (not _is_doubtful(row), row["consumer_group"]))
-    cells = [
-        [row["consumer_group"], _said(_strategy(row)), _said("; ".join(_faults(row)))] for row in rows[:MOST_GROUPS]
+    alike: dict[tuple[bool, str, str], list[str]] = {}
+    for row in sorted(evidence.to_pylist(), key=lambda row: (not _is_doubtful(row), str(row["consumer_group"]))):
+        said = (_is_doubtful(row), _strategy(row), "; ".join(_faults(row)))
+        alike.setdefault(said, []).append(row["consumer_group"])
+    rows = [
+        [_names(groups), len(groups), _said(strategy), _said(doubt)] for (_, strategy, doubt), groups in alike.items()
     ]
-    caption = "How the strategy of every group is known, those in doubt first"
-    caption += "" if len(cells) == len(rows) else f"; {len(cells)} of {len(rows):,}"
-    columns = [TableColumn("group"), TableColumn("strategy"), TableColumn("doubt")]
+    cells = rows[:MOST_ROWS]
+    caption = "How the strategies of groups are known, those in doubt first"
+    caption += "" if len(cells) == len(rows) else f"; {len(cells)} of {counted(len(rows), 'row')}"
+    columns = [TableColumn("groups"), *number_columns("how many"), TableColumn("strategy"), TableColumn("doubt")]
     return section("evidence", "Evidence", html_table(caption, columns, cells))
+
+
+def _names(groups: list[str]) -> Markup:
+    """Return the first groups of a row."""
+    return Markup(", ".join(first_of(list(map(name, groups)), MOST_NAMES)), groups[0][:80])
 
 
 def _said(text: str) -> Markup:

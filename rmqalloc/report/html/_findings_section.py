@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 
 from rmqalloc.audit.finding import SEVERITIES, Finding
+from rmqalloc.audit.reach import queue_ranges
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
 from rmqalloc.results.html_text import escaped, name
-from rmqalloc.text import counted, first_of
+from rmqalloc.text import counted, first_of, natural_key
 
 MOST_SHOWN, MOST_FINDINGS = 3, 200
 """Findings that stand open above the figures of a plan, and findings in all."""
@@ -69,6 +71,8 @@ def _row(finding: Finding, concerned: str) -> list[str | Markup]:
 
 
 def _concerned(finding: Finding, most: int | None = 8) -> str:
-    """Return clients and queues; the first of them, or all if None."""
-    names = [*finding.clients, *(f"{q.topic} {q.broker_name}:{q.queue_id}" for q in finding.queues)]
+    """Return clients, and queues by broker, such as ``12-15``; the first of them, or all if None."""
+    by_topic = groupby(finding.queues, key=lambda queue: queue.topic)
+    queues = (f"{topic} {those}" for topic, some in by_topic for those in queue_ranges(some))
+    names = [*sorted(finding.clients, key=natural_key), *queues]
     return "<br>".join(first_of([f"<code>{name(one)}</code>" for one in names], most))

@@ -17,7 +17,8 @@ from rmqalloc.text import counted
 Section = tuple[str, str, str]
 """Id of a section, what a link calls it, and its markup; a section without markup is left out."""
 
-SORTING = """
+SCRIPT = """
+const words = new Intl.Collator("en", { numeric: true });
 for (const table of document.querySelectorAll("table.sortable")) {
   const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
   const key = (row, i) => row.cells[i].dataset.v ?? row.cells[i].textContent;
@@ -33,23 +34,40 @@ for (const table of document.querySelectorAll("table.sortable")) {
       heads.forEach((other) => other.setAttribute("aria-sort", "none"));
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const sign = up ? 1 : -1, isNumber = head.classList.contains("n");
-      const order = (a, b) => isNumber ? a - b : a.localeCompare(b, "en", { numeric: true });
+      const keys = new Map([...body.rows].map((row) => [row, key(row, i)]));
+      const order = (a, b) => isNumber ? a - b : words.compare(a, b);
       const compare = (a, b) => (a === "") - (b === "") || sign * order(a, b);
-      body.append(...[...body.rows].sort((a, b) => compare(key(a, i), key(b, i))));
+      body.append(...[...keys.keys()].sort((a, b) => compare(keys.get(a), keys.get(b))));
     });
   });
 }
+for (const bar of document.querySelectorAll(".filters")) {
+  const found = [...bar.closest("section").querySelectorAll(".g")], [text, ...kinds] = bar.querySelectorAll("input");
+  const nameOf = (one) => { const name = one.querySelector("bdi"); return (name.title || name.textContent).toLowerCase(); };
+  const names = found.map(nameOf), n = new Set(names).size;
+  const show = () => {
+    const part = text.value.trim().toLowerCase(), wanted = kinds.filter((kind) => kind.checked), seen = new Set();
+    found.forEach((one, i) => {
+      one.hidden = !names[i].includes(part) || !wanted.every((kind) => one.classList.contains(kind.value));
+      if (!one.hidden) seen.add(names[i]);
+    });
+    bar.querySelector("output").value = `${seen.size.toLocaleString("en")} of ${n.toLocaleString("en")} groups`;
+  };
+  bar.hidden = false;
+  bar.addEventListener("input", show);
+  show();
+}
 """
 """A cell is sorted by its ``data-v`` or else its text, in a column of numbers as a number; empty cells come last. A first
-click shows the largest number or the first name. Texts are never read as markup."""
+click shows the largest number or the first name. Filters show what has the name and all chosen kinds; without scripts there are
+none, and everything is shown. Texts are never read as markup."""
 
 
 def page(title: str, body: str) -> str:
     """Return a whole HTML document."""
     style = style_sheet()
     policy = (
-        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(SORTING)}; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(SCRIPT)}; base-uri 'none'; form-action 'none'"
     )
     return f"""<!DOCTYPE html>
 <html lang="en">
@@ -65,7 +83,7 @@ def page(title: str, body: str) -> str:
 <body>
 <a class="skip" href="#main">Skip to the content</a>
 {body}
-<script>{SORTING}</script>
+<script>{SCRIPT}</script>
 </body>
 </html>
 """

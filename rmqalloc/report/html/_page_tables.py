@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from rmqalloc.results.html_text import escaped, name, number
@@ -62,8 +63,9 @@ def html_table(
     rows: Iterable[Sequence[Any]],
     is_sortable: bool = True,
     has_cards: bool = True,
+    kinds: Iterable[str] = repeat(""),
 ) -> str:
-    """Return a table with its caption, in a frame of its own that scrolls where it is too wide.
+    """Return a table with its caption, in a frame of its own that scrolls where it is too wide; ``kinds`` are classes of rows.
 
     Examples
     --------
@@ -72,11 +74,11 @@ def html_table(
     True
     """
     head = "".join(f'<th scope="col"{_class(one)}>{escaped(one.title)}</th>' for one in columns)
-    body = "\n".join(_row(row, columns, has_cards) for row in rows)
-    kinds = class_of(["sortable"] * is_sortable + ["cards"] * has_cards)
+    body = "\n".join(_row(row, columns, has_cards, kind) for row, kind in zip(rows, kinds, strict=False))
+    looks = class_of(["sortable"] * is_sortable + ["cards"] * has_cards)
     return (
-        f'<div class="wide" role="region" aria-label="{escaped(caption)}" tabindex="0">'
-        f"<table{kinds}><caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+        f'<div class="wide" role="group" aria-label="{escaped(caption)}" tabindex="0">'
+        f"<table{looks}><caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
     )
 
 
@@ -96,11 +98,11 @@ def how_many(shown: int, there: int, what: str, where: str = "all are in the sav
     return "" if shown == there else f" ({shown} of {counted(there, what)}; {where})"
 
 
-def _row(row: Sequence[Any], columns: Sequence[TableColumn], has_cards: bool) -> str:
+def _row(row: Sequence[Any], columns: Sequence[TableColumn], has_cards: bool, kind: str) -> str:
     cells = [
         _cell(value, column, i == 0, has_cards) for i, (value, column) in enumerate(zip(row, columns, strict=True))
     ]
-    return f"<tr>{''.join(cells)}</tr>"
+    return f"<tr{class_of(kind.split())}>{''.join(cells)}</tr>"
 
 
 def _cell(value: Any, column: TableColumn, is_heading: bool, has_cards: bool) -> str:

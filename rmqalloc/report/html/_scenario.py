@@ -9,19 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.plans import Plan
-from rmqalloc.plans.plan_text import WORST_FIRST
 from rmqalloc.plans.plan_totals import scenario_summary
+from rmqalloc.plans.worst_first import Positions, WorstFirst, worst_groups
 from rmqalloc.report.html._group_section import FIGURES, LEAST, GroupTables, figures, group_details
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import TableColumn, how_many, html_table, number_columns
+from rmqalloc.report.html._page_tables import Markup, TableColumn, how_many, html_table, number_columns
 from rmqalloc.report.html._summary import of_scenario
-from rmqalloc.results.html_text import escaped
-from rmqalloc.results.renderer import order_of
+from rmqalloc.results.html_text import escaped, name
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted, shortened
 
-MOST_GROUPS, PICTURED = 50, 12
-"""Rows of a table, and pictured groups of all scenarios together."""
+MOST_GROUPS, LEAST_GROUPS, PICTURED = 2000, 50, 12
+"""Rows of the tables, of one of them at least, and pictured groups, of all scenarios together."""
 
 _MOVES = {
     "least_moves": "least",
@@ -34,9 +33,10 @@ _MOVES = {
 def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table | None) -> str:
     """Return the section of scenario *number* (1-based): figures, charts of the worst groups, evidence."""
     scenario, ident = plan.scenarios[number - 1], f"s{number}"
-    groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
-    worst = groups.take(order_of(groups, WORST_FIRST)[:MOST_GROUPS])
-    now = _of_groups(plan.groups.slice(0, plan.n_groups), worst["consumer_group"])
+    groups, first = plan.groups.slice(number * plan.n_groups, plan.n_groups), worst_groups(plan, number)
+    shown_groups = first.positions[: max(LEAST_GROUPS, MOST_GROUPS // len(plan.scenarios))]
+    worst, kinds = groups.take(shown_groups), _kinds(groups, first, shown_groups)
+    now = plan.groups.slice(0, plan.n_groups).take(shown_groups)
     current = {row["consumer_group"]: row for row in now.to_pylist()}
     changes = escaped(shortened(json.dumps(scenario.to_data(), ensure_ascii=False), 1500))
     shown = worst["consumer_group"].slice(0, pictured)
@@ -50,6 +50,7 @@ def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table 
             GroupTables(current[row["consumer_group"]], row, *(_of_group(rows, row) for rows in tables)),
             _only(told, row),
             _only(transitions, row),
+            kinds[i],
         )
         for i, row in enumerate(worst.slice(0, pictured).to_pylist())
     ]
@@ -57,7 +58,8 @@ def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table 
     rest = f'<p class="soft">Pictures of {counted(more, "more group")} are left out.</p>' if more else ""
     inside = (
         f'<p>{escaped(scenario_summary(plan, number).sentence(plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
-        f"{_group_table(groups, worst, current)}{''.join(details)}{rest}"
+        f"{_filters(scenario.name, worst.num_rows)}{_group_table(groups, worst, current, kinds, first.n_worse)}"
+        f"{''.join(details)}{rest}"
     )
     return section(ident, scenario.name, inside)
 
@@ -76,13 +78,38 @@ def _only(rows: pa.Table | None, group: dict[str, Any]) -> dict[str, Any] | None
     return found[0] if found else None
 
 
-def _group_table(groups: pa.Table, worst: pa.Table, current: dict[str, dict[str, Any]]) -> str:
+def _kinds(groups: pa.Table, first: WorstFirst, shown: Positions) -> list[str]:
+    """Return the classes by which groups are filtered: those that get worse, and those that move."""
+    moves = pc.greater(groups["moved"], 0).to_numpy()
+    marks = zip(first.is_worse[shown].tolist(), moves[shown].tolist(), strict=True)
+    return [f"g{' w' * is_worse}{' m' * is_moving}" for is_worse, is_moving in marks]
+
+
+def _filters(scenario: str, n_groups: int) -> str:
+    """Return the search and the filters of the groups of a scenario, which the page's script shows; none for a single group."""
+    if n_groups < 2:
+        return ""
+    boxes = (("w", "only groups that get worse"), ("m", "only groups that move"))
+    inputs = "".join(f'<label><input type="checkbox" value="{kind}"> {said}</label>' for kind, said in boxes)
+    return (
+        f'<div class="filters" role="search" aria-label="Groups of {escaped(shortened(scenario, 100))}" hidden>'
+        '<label>Group <input type="search" placeholder="part of a name" autocomplete="off" spellcheck="false"></label>'
+        f"{inputs}<output></output></div>"
+    )
+
+
+def _group_table(
+    groups: pa.Table, worst: pa.Table, current: dict[str, dict[str, Any]], kinds: list[str], n_worse: int
+) -> str:
     moves = [name for name in _MOVES if groups[name].null_count < groups.num_rows]
     lesser = number_columns("topics", *map(_MOVES.__getitem__, moves), is_lesser=True)
     columns = [TableColumn("group"), *FIGURES, *lesser]
     rows = []
-    for row in worst.to_pylist():
+    for row, kind in zip(worst.to_pylist(), kinds, strict=True):
         before = current[row["consumer_group"]]
-        rows.append([row["consumer_group"], *figures(before, row), row["n_topics"], *(row[name] for name in moves)])
-    caption = f"Groups over all their topics, before → after, {LEAST}; queues without owner and most movement first"
-    return html_table(caption + how_many(len(rows), groups.num_rows, "group"), columns, rows)
+        sign = '<span class="warn">!</span> ' if "w" in kind.split() else ""
+        group = Markup(f"{sign}{name(row['consumer_group'])}", row["consumer_group"][:80])
+        rows.append([group, *figures(before, row), row["n_topics"], *(row[one] for one in moves)])
+    caption = f"Groups over all their topics, before → after, {LEAST}; "
+    caption += f"{n_worse:,} get worse (!) and stand first" if n_worse else "none gets worse; most movement first"
+    return html_table(caption + how_many(len(rows), groups.num_rows, "group"), columns, rows, kinds=kinds)

@@ -12,6 +12,7 @@ _CLASSES = "".join(
 
 _RULES = """
 *{box-sizing:border-box}
+[hidden]{display:none!important}
 html{font:14px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif}
 body{margin:0;background:var(--page);color:var(--text)}
 .skip{position:absolute;left:-999px;top:0;background:var(--card);color:var(--link);padding:.5rem 1rem;z-index:1}
@@ -49,6 +50,13 @@ margin:.4rem 0 .7rem;padding:0;list-style:none}
 .found li{padding:.3rem 0;border-top:1px solid var(--line)}
 .found div{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden}
 .tiles span{color:var(--soft);font-size:.85rem}
+.filters{display:flex;flex-wrap:wrap;align-items:center;gap:.35rem 1.1rem;background:var(--band);border-radius:6px;
+padding:.5rem .75rem;margin:.6rem 0}
+.filters input[type=search]{font:inherit;color:inherit;background:var(--card);border:1px solid var(--soft);border-radius:4px;
+padding:.2rem .4rem;width:14rem;max-width:100%}
+.filters input[type=checkbox]{width:1.15rem;height:1.15rem;margin:0 .35rem 0 0;vertical-align:-.2rem;accent-color:var(--link)}
+.filters output{color:var(--soft)}
+.alike{margin:.3rem 0;padding-left:1.1rem;font-weight:600}
 .wide{overflow-x:auto;margin:.5rem 0}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:3px}
 table{border-collapse:collapse;width:100%;font-size:.88rem;font-variant-numeric:tabular-nums}
@@ -75,6 +83,7 @@ svg .soft{fill:var(--soft)}
 svg .end{text-anchor:end}svg .mid{text-anchor:middle}
 svg .head{font-weight:600;fill:var(--soft)}
 svg .axis{stroke:var(--line);stroke-width:1}
+svg .node{fill:var(--soft)}
 svg .flow{fill-opacity:.42}
 svg .flow:hover{fill-opacity:.75}
 svg .cell{stroke:var(--line);stroke-width:1}
@@ -116,7 +125,7 @@ svg .peak{fill:Highlight}
 :root{LIGHT}
 html{font-size:10.5px}
 header,main,footer{max-width:none;padding:0}
-nav,.skip{display:none}
+nav,.skip,.filters{display:none}
 section{border:0;border-top:1px solid var(--line);border-radius:0;padding:.8rem 0}
 figure,tr{break-inside:avoid}
 h2,h3,h4,summary{break-after:avoid}

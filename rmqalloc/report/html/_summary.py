@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.plans import Gates, Plan
-from rmqalloc.plans.plan_totals import summaries
+from rmqalloc.plans.plan_totals import Summary, summaries
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import BeforeAfter, TableColumn, class_of, html_table
 from rmqalloc.results.html_text import escaped, name, number
@@ -51,7 +51,10 @@ def summary_section(plan: Plan, gates: Gates) -> str:
     """Return the section with the figures of every scenario, broken bounds and warnings."""
     totals = [_totals(plan, one) for one in (CURRENT, *(scenario.name for scenario in plan.scenarios))]
     kept, broken = _gates(plan, gates)
-    shown = "".join(_headline(plan, number, totals) for number in range(1, len(totals))[:MOST_HEADLINES])
+    said = summaries(plan)[:MOST_HEADLINES]
+    shown = "".join(
+        _headline(one, plan.n_groups, totals[0], after) for one, after in zip(said, totals[1:], strict=False)
+    )
     if len(totals) == 1:
         shown = f"<p>There is no scenario: this is the current state.</p>{_tiles(totals[0], totals[0])}"
     more = len(totals) - 1 - MOST_HEADLINES
@@ -76,12 +79,11 @@ def _totals(plan: Plan, scenario: str) -> ScenarioTotals:
     return ScenarioTotals(scenario, {**figures, _SKEW: pc.max(groups["skew"]).as_py()})
 
 
-def _headline(plan: Plan, number: int, totals: Sequence[ScenarioTotals]) -> str:
+def _headline(summary: Summary, n_groups: int, before: ScenarioTotals, after: ScenarioTotals) -> str:
     """Return the figures of a scenario in large, and all in one sentence."""
-    summary = summaries(plan)[number - 1]
     return (
-        f'<p class="sentence"><b>{name(summary.scenario)}</b>: {escaped(summary.sentence(plan.n_groups))}</p>'
-        f"{_tiles(totals[0], totals[number])}"
+        f'<p class="sentence"><b>{name(summary.scenario)}</b>: {escaped(summary.sentence(n_groups))}</p>'
+        f"{_tiles(before, after)}"
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +11,7 @@ from rmqalloc.report.html._evidence_section import evidence_line, evidence_secti
 from rmqalloc.report.html._page import report_page, section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, how_many, html_table
 from rmqalloc.report.html._summary import bounds_broken, notes, tiles_list
-from rmqalloc.report.html._transition_section import EXPECTED, rollout_transition
+from rmqalloc.report.html._transition_section import rollout_transition
 from rmqalloc.results.html_text import escaped, name, number
 from rmqalloc.results.renderer import bound, order_of
 from rmqalloc.rollouts import Rollout
@@ -21,27 +20,34 @@ from rmqalloc.version import __version__
 
 MOST_GROUPS, MOST_STEPS, PICTURED = 50, 100, 12
 _WORST_FIRST = "-max_unowned,-max_double_owned,-moved,consumer_group"
-_TOTALS = {
-    "moved": TableColumn("moved", True),
-    "max_unowned": TableColumn("unowned", True),
-    "max_double_owned": TableColumn("double-owned", True),
-    "n_steps": TableColumn("steps", True),
-    "n_queues": TableColumn("queues", True),
-    "n_clients": TableColumn("clients", True),
-    "batch": TableColumn("batch", True),
-    "moved_per_queue": TableColumn("moves per queue", True, is_lesser=True),
-    "clients_touched": TableColumn("clients touched", True, is_lesser=True),
+_FIRST = {
+    "moved": "moved",
+    "idle": "idle",
+    "max_unowned": "unowned",
+    "max_double_owned": "double-owned",
+    "unowned": "unowned",
+    "double_owned": "double-owned",
+    "n_steps": "steps",
+    "n_queues": "queues",
+    "n_clients": "clients",
+    "batch": "batch",
 }
-_STEPS = {
-    "moved": TableColumn("moved", True),
-    "idle": TableColumn("idle", True),
-    "unowned": TableColumn("unowned", True),
-    "double_owned": TableColumn("double-owned", True),
-    "n_queues": TableColumn("queues", True),
-    "n_clients": TableColumn("clients", True),
-    "clients_touched": TableColumn("clients touched", True),
-    "max_load": TableColumn("greatest load", True, is_lesser=True),
+"""Columns of groups and of steps that stand first, by what they are called; the others follow as lesser ones."""
+
+_SAID = {
+    "n_topics": "topics",
+    "moved_per_queue": "moves per queue",
+    "min_load": "least load",
+    "max_load": "greatest load",
+    "only_dry": "clients of dry queues alone",
+    "seconds worst": "s at most",
+    "seconds p99": "99 % within, s",
+    "double owned": "double-owned",
+    "messages delayed": "messages delayed",
+    "messages twice": "messages read twice",
 }
+"""Names of the others, whole or in part, where they are not those of the columns."""
+_NO_FIGURES = ("consumer_group", "step", "action")
 
 
 def rollout_page(rollout: Rollout, violated: Sequence[str] = (), evidence: pa.Table | None = None) -> str:
@@ -95,22 +101,50 @@ def _bounded(table: pa.Table, column: str) -> list[str]:
     return [bound(number(n), sure) for n, sure in zip(table[column].to_pylist(), known, strict=True)]
 
 
-def _rows(table: pa.Table, heading: list[str], columns: Sequence[str]) -> list[list[Any]]:
-    """Return rows of a table behind their headings."""
-    cells = [
-        [Markup(escaped(said), n) for said, n in zip(_bounded(table, one), table[one].to_pylist(), strict=True)]
-        for one in columns
+def _columns(table: pa.Table) -> dict[str, TableColumn]:
+    """Return the columns of all figures that are known; of dry queues and those written to only if a queue is dry."""
+    is_wet = not any(pc.max(table[name]).as_py() for name in table.column_names if name.endswith("_dry"))
+    unneeded = ("_is_exact", "_dry", "_written") if is_wet else ("_is_exact",)
+    known = [
+        name
+        for name in table.column_names
+        if name not in _NO_FIGURES and table[name].null_count < table.num_rows and not name.endswith(unneeded)
     ]
-    return [list(row) for row in zip(heading, *cells, strict=True)]
+    first = {name: TableColumn(said, True) for name, said in _FIRST.items() if name in known}
+    return first | {name: TableColumn(_said(name), True, is_lesser=True) for name in known if name not in first}
+
+
+def _said(name: str) -> str:
+    """Return what a lesser column is called.
+
+    Examples
+    --------
+    >>> _said("max_load"), _said("max_unowned_seconds_worst"), _said("double_owned_after")
+    ('greatest load', 'unowned s at most', 'double-owned after')
+    """
+    if name in _SAID:
+        return _SAID[name]
+    said = name.removeprefix("max_").replace("_", " ")
+    for part, text in _SAID.items():
+        said = said.replace(part, text)
+    return said
+
+
+def _table(caption: str, heading: str, headings: list[str], table: pa.Table, whole: pa.Table) -> str:
+    """Return a table of figures, with the columns that the whole table has."""
+    columns = _columns(whole)
+    cells = (zip(_bounded(table, one), table[one].to_pylist(), strict=True) for one in columns)
+    marked = ([Markup(escaped(said), "" if n is None else n) for said, n in column] for column in cells)
+    rows = [list(row) for row in zip(headings, *marked, strict=True)]
+    return html_table(caption, [TableColumn(heading), *columns.values()], rows)
 
 
 def _groups(totals: pa.Table) -> str:
     shown = totals.slice(0, MOST_GROUPS)
-    rows = _rows(shown, shown["consumer_group"].to_pylist(), list(_TOTALS))
     caption = "Groups; of queues without an owner or with several the most at one moment of any step, the worst first"
-    caption += how_many(len(rows), totals.num_rows, "group", "all with --show totals")
-    table = html_table(caption, [TableColumn("group"), *_TOTALS.values()], rows) if rows else ""
-    return section("groups", "Groups", table)
+    caption += how_many(shown.num_rows, totals.num_rows, "group", "all with --show totals")
+    names = shown["consumer_group"].to_pylist()
+    return section("groups", "Groups", _table(caption, "group", names, shown, totals) if names else "")
 
 
 def _steps(rollout: Rollout, totals: pa.Table) -> str:
@@ -124,22 +158,19 @@ def _steps(rollout: Rollout, totals: pa.Table) -> str:
         said = f"{counted(row['n_steps'], 'step')}, {counted(row['moved'], 'queue')} moved"
         parts.append(
             f"<details{' open' if not i else ''}><summary><h3>{name(group)}</h3> "
-            f'<span class="soft">{said}</span></summary>{drawn}{_step_table(mine)}</details>'
+            f'<span class="soft">{said}</span></summary>{drawn}{_step_table(mine, steps)}</details>'
         )
     more = totals.num_rows - len(parts)
     rest = f'<p class="soft">{counted(more, "more group")} left out; all with --show steps.</p>' if more else ""
     return section("steps", "Steps", "".join(parts) + rest)
 
 
-def _step_table(steps: pa.Table) -> str:
-    shown = steps.slice(0, MOST_STEPS)
+def _step_table(mine: pa.Table, steps: pa.Table) -> str:
+    shown = mine.slice(0, MOST_STEPS)
     heading = [f"{row['step']} {row['action']}" for row in shown.select(["step", "action"]).to_pylist()]
-    caption = "Figures of every step, loads after it" + how_many(
-        shown.num_rows, steps.num_rows, "step", "all with --show steps"
-    )
-    known = {one: TableColumn(said, True) for one, said in EXPECTED.items() if steps[one].null_count < steps.num_rows}
-    columns = _STEPS | known
-    return html_table(caption, [TableColumn("step"), *columns.values()], _rows(shown, heading, list(columns)))
+    caption = "Figures of every step, loads after it"
+    caption += how_many(shown.num_rows, mine.num_rows, "step", "all with --show steps")
+    return _table(caption, "step", heading, shown, steps)
 
 
 def _skipped(skipped: pa.Table) -> str:

@@ -11,13 +11,15 @@ import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
 from rmqalloc.report.html.charts._loads import MOST_CLIENTS
-from rmqalloc.report.html.charts._svg import LABEL, box, figure, series, text
+from rmqalloc.report.html.charts._svg import LABEL, box, figure, key_of, text
 from rmqalloc.results.html_text import escaped
 from rmqalloc.text import counted, shortened
 
 LEFT, RIGHT, NODE, TOP, HEIGHT, LEAST, GAP = 232, 728, 12, 26, 260, 13, 4
 _CHANGES = {"new": "new", "gone": "removed", "unowned": "without an owner after"}
 WITHOUT = {"new": "new queues", "gone": "queues that go", None: "nobody"}
+_COLOURS = {"to another client": "s0", "new": "s2", "without an owner after": "s1", "removed": "rest"}
+"""Colour of a movement by what it is."""
 
 
 class End(NamedTuple):
@@ -34,7 +36,6 @@ class Node(NamedTuple):
     y: float
     height: float
     total: int
-    colour: str
 
 
 def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str:
@@ -44,6 +45,7 @@ def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str
         return "<p>No queue changes its owner.</p>"
     flows = _folded(_folded(flows, 0), 1)
     place = {client_id: i for i, client_id in enumerate(client_ids)}
+    colours = dict.fromkeys(_COLOURS[_kind(*ends)] for ends in flows)
     scale = HEIGHT / sum(flows.values())
     left, right = (_nodes(flows, side, place, scale) for side in (0, 1))
     most = flows.most_common(MOST_CLIENTS)
@@ -51,15 +53,16 @@ def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str
     height = max(nodes[-1].y + max(nodes[-1].height, LEAST) for nodes in (left, right)) + 8
     return figure(
         f"{ident}-flows",
-        f"{_counts(queues)}; kept ones are not drawn",
+        f"{flow_counts(queues)}; kept ones are not drawn",
         "Queues that change, from old owner to new owner",
         description,
         height,
         [*_heads(), *_bands(flows, left, right, scale), *_boxes(left, LEFT), *_boxes(right, RIGHT)],
+        key_of((colour, said) for said, colour in _COLOURS.items() if colour in colours),
     )
 
 
-def _counts(queues: pa.Table) -> str:
+def flow_counts(queues: pa.Table) -> str:
     """Return how many queues go from one client to another, and how many come, go or stay without an owner, as
     markup."""
     counts = {row["values"]: row["counts"] for row in pc.value_counts(queues["change"]).to_pylist()}
@@ -98,6 +101,13 @@ def _folded(flows: Counter[tuple[End, End]], side: int) -> Counter[tuple[End, En
     return folded
 
 
+def _kind(before: End, after: End) -> str:
+    """Return what a movement is, one of `_COLOURS`."""
+    if not after.is_client and after.said in (WITHOUT["gone"], WITHOUT[None]):
+        return "removed" if after.said == WITHOUT["gone"] else "without an owner after"
+    return "new" if before == End(WITHOUT["new"], False) else "to another client"
+
+
 def _nodes(flows: Counter[tuple[End, End]], side: int, place: dict[str, int], scale: float) -> list[Node]:
     """Return ends of one side from top to bottom: clients in their order, then what is no client."""
     totals: Counter[End] = Counter()
@@ -106,8 +116,7 @@ def _nodes(flows: Counter[tuple[End, End]], side: int, place: dict[str, int], sc
     y, nodes = float(TOP), []
     for end in sorted(totals, key=lambda end: (not end.is_client, place.get(end.said, len(place)), end.said)):
         height = totals[end] * scale
-        colour = series(place.get(end.said, 0) if end.is_client else -1)
-        nodes.append(Node(end, y, height, totals[end], colour))
+        nodes.append(Node(end, y, height, totals[end]))
         y += max(height, LEAST) + GAP
     return nodes
 
@@ -124,7 +133,8 @@ def _bands(flows: Counter[tuple[End, End]], left: list[Node], right: list[Node],
             n = flows.get((source.end, target.end), 0)
             if n:
                 description = f"{source.end.said} → {target.end.said}: {counted(n, 'queue')}"
-                yield _band(leaves[source.end], reaches[target.end], n * scale, source.colour, description)
+                colour = _COLOURS[_kind(source.end, target.end)]
+                yield _band(leaves[source.end], reaches[target.end], n * scale, colour, description)
                 leaves[source.end] += n * scale
                 reaches[target.end] += n * scale
 
@@ -142,7 +152,7 @@ def _boxes(nodes: list[Node], x: int) -> Iterator[str]:
     on_left = x == LEFT
     for node in nodes:
         description = f"{node.end.said}: {counted(node.total, 'queue')}"
-        yield box(x if on_left else x - NODE, node.y, NODE, max(node.height, 1), node.colour, description)
+        yield box(x if on_left else x - NODE, node.y, NODE, max(node.height, 1), "node", description)
         y = node.y + max(node.height / 2, LEAST / 2) + 4
         count, label = (x - 8, x - 44) if on_left else (x + 36, x + 44)
         yield text(count, y, f"{node.total:,}", "end soft")

@@ -30,7 +30,8 @@ def figure(
     kind = f' class="{classes}"' if classes else ""
     body = "\n".join(parts)
     return (
-        f'<figure><figcaption>{caption}</figcaption>{key}<div class="wide">'
+        f"<figure><figcaption>{caption}</figcaption>{key}"
+        f'<div class="wide" role="group" aria-label="{escaped(title)}" tabindex="0">'
         f'<svg{kind} role="img" aria-labelledby="{ident}-t" aria-describedby="{ident}-d" viewBox="0 0 {width:g} {height:g}">'
         f'<title id="{ident}-t">{escaped(title)}</title><desc id="{ident}-d">{escaped(description)}</desc>'
         f'\n<g aria-hidden="true">{body}</g></svg></div></figure>'

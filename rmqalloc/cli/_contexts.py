@@ -30,7 +30,6 @@ from rmqalloc.store import write_file
 from rmqalloc.text import did_you_mean, named
 
 __all__ = [
-    "VARIABLE",
     "Context",
     "ContextError",
     "chosen",
@@ -41,7 +40,6 @@ __all__ = [
     "use",
 ]
 
-VARIABLE = "RMQALLOC_CONTEXT"
 _FILE, _IN_USE = "config.yaml", "context"
 _PATHS = ("acl_file", "tls_ca", "tls_cert", "tls_key")
 

@@ -13,12 +13,15 @@ import click
 from click.core import ParameterSource
 
 from rmqalloc.cli._choices import Amount, Command, Count, bundle, seconds
-from rmqalloc.cli._contexts import VARIABLE, chosen, config_folder, in_use
 from rmqalloc.cli._sink import ChangingLine, say, tell
 from rmqalloc.errors import ArgumentError
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.snapshot import Snapshot
+
+
+CONTEXT = "RMQALLOC_CONTEXT"
+"""The variable that names a context."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,8 @@ class Live:
 
     def reached(self) -> Reached:
         """Return how the cluster is reached that the options, the environment or the context in use name."""
+        from rmqalloc.cli._contexts import chosen, config_folder, in_use
+
         name = self.context if self.name_server is None else None
         if name is None and not self.servers:
             name = in_use()
@@ -135,7 +140,7 @@ _OPTIONS = (
     click.option(
         "--context",
         metavar="NAME",
-        help=f"A cluster of config.yaml (`rmqalloc context list`) instead of -n; {VARIABLE} of the environment by default.",
+        help=f"A cluster of config.yaml (`rmqalloc context list`) instead of -n; {CONTEXT} of the environment by default.",
     ),
     click.option(
         "-n",
@@ -149,7 +154,7 @@ _OPTIONS = (
 def _live(context: str | None = None, **given: Any) -> Live:
     if context is not None and given["name_server"] is not None:
         raise click.UsageError("--context and -n each name a cluster; give one of them")
-    return Live(context=context or os.environ.get(VARIABLE) or None, **given)
+    return Live(context=context or os.environ.get(CONTEXT) or None, **given)
 
 
 def live_options(command: Command) -> Command:

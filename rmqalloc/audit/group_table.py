@@ -73,7 +73,6 @@ class GroupList(TableResult):
     findings: Findings
 
 
-@no_collection()
 def group_list(snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL) -> GroupList:
     """List consumer groups, each in one row, worst first.
 
@@ -102,7 +101,11 @@ def group_list(snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: 
     >>> [(row["n_clients"], row["n_queues"], row["idle"], row["messages"], row["worst"]) for row in found]
     [(3, 2, 1, None, 'idle-client')]
     """
-    known = Known.of(snapshot, groups)
+    return _listed(Known.of(snapshot, groups), groups, topics)
+
+
+@no_collection()
+def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> GroupList:
     chosen = chosen_groups(known.snapshot, groups, topics)
     findings = findings_of(known, chosen)
     kinds = not_known_kinds(chosen.all, known.snapshot, chosen.has_topic)

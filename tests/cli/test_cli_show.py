@@ -6,6 +6,7 @@ import json
 
 import pytest
 from audited import group, queues, snapshot, topic
+from loopback import TOPIC, Loopback
 
 import rmqalloc
 from rmqalloc.cli import main
@@ -135,3 +136,22 @@ def test_verbs_of_other_tools_name_the_one_that_is_meant(capsys, verb, meant):
     assert main([verb]) == 64
     err = capsys.readouterr().err
     assert f"No such command {verb!r}; `{meant}`" in err and "rmqalloc show" in err
+
+
+def test_a_running_cluster_is_shown_and_one_that_answers_in_part_ends_with_4(capsys):
+    with Loopback() as cluster:
+        code = main(["show", "-n", cluster.name_server, "-o", "json"])
+        rows = json.loads(capsys.readouterr().out)
+        assert code == 0 and {row["topic"] for row in rows} >= {TOPIC}
+        assert main(["groups", "-n", cluster.name_server]) == 0
+        assert capsys.readouterr().out.startswith("1 group: ")
+    with Loopback(frozen=("broker-1",)) as cluster:
+        for verb in ("show", "groups"):
+            code = main([verb, "-n", cluster.name_server, "--timeout", "0.3", "-o", "json"])
+            rows, err = json.loads(capsys.readouterr().out), capsys.readouterr().err
+            assert code == 4 and {row["consumer_group"] for row in rows} == {"g"}
+            if verb == "show":
+                frozen = [row for row in rows if row["broker_name"] == "broker-1"]
+                assert frozen and {row["known"] for row in frozen} == {"unknown"}
+            else:
+                assert rows[0]["unowned"] is None or "brokers" in rows[0]["not_known"], err

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +13,7 @@ from rmqalloc.cli._choices import Amount, Choice, Count, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._renamed import renamed
-from rmqalloc.cli._sink import ChangingLine, say, say_lines
+from rmqalloc.cli._sink import ChangingLine, draw, say
 from rmqalloc.errors import ArgumentError
 from rmqalloc.text import named, printable, without_secrets
 from spark_udfs.job.job_options import JOB_ARGUMENTS, JOB_OPTIONS
@@ -148,11 +147,11 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
     started = time.perf_counter()
     totals = plan_files(source, target, spec, threads, ProgressLine())
     shown = printable(without_secrets(target))
-    say_lines(_summary(totals, time.perf_counter() - started))
+    draw(partial(_summary, totals, time.perf_counter() - started))
     say(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {shown}")
 
 
-def _summary(totals: ByScenario, seconds: float) -> list[str]:
+def _summary(totals: ByScenario, seconds: float, file: IO[str]) -> list[str]:
     """Return figures of the run: one below the other, or a line for every scenario."""
     from rmqalloc.evaluation.totals import Totals, two_columns
     from rmqalloc.results.renderer import skew_text, text_table
@@ -163,4 +162,4 @@ def _summary(totals: ByScenario, seconds: float) -> list[str]:
     lines = [
         (name or "(bad units)", *map("{:,}".format, one[:-1]), skew_text(one.max_skew)) for name, one in totals.items()
     ]
-    return text_table(header, lines, header[1:], sys.stdout)
+    return text_table(header, lines, header[1:], file)

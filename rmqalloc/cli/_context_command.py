@@ -62,11 +62,7 @@ def _table(found: dict[str, _contexts.Context]) -> pa.Table:
 @context.command()
 @click.argument("name")
 def use(name: str) -> None:
-    """Let every verb read the cluster NAME, unless -f, -n, --context or a variable names another.
-
-    \b
-    rmqalloc context use production
-    """
+    """Let every verb read the cluster NAME, unless -f, -n, --context or a variable names another."""
     _contexts.use(name)
     say(f"{name} is in use: {_contexts.chosen(name).name_servers}")
 
@@ -74,11 +70,7 @@ def use(name: str) -> None:
 @context.command()
 @click.argument("name", required=False)
 def test(name: str | None) -> int:
-    """Read the cluster NAME, or the one in use, and say what answers.
-
-    \b
-    rmqalloc context test production
-    """
+    """Read the cluster NAME, or the one in use, and say what answers."""
     live, groups, topics = Live(context=name, running_info=False, lag=False).reached()
     if not live.servers:
         raise click.UsageError("no context is in use: name one, or choose one by `rmqalloc context use NAME`")

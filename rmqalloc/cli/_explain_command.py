@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 
 import click
@@ -11,7 +10,7 @@ import click
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import candidate
-from rmqalloc.cli._sink import hand_over, say_lines
+from rmqalloc.cli._sink import draw, hand_over
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
@@ -46,5 +45,5 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
     if output == "json":
         hand_over(json.dumps(found.to_dict(), indent=2))
     else:
-        say_lines(found.lines(sys.stdout))
+        draw(found.lines)
     return doubt_code(known, inputs, by_client=strategy is None)

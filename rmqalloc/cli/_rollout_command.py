@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from typing import Any
 
@@ -22,7 +21,7 @@ from rmqalloc.cli._rollout_options import (
     write_figures,
 )
 from rmqalloc.cli._self_check import hold_to_itself
-from rmqalloc.cli._sink import say_lines
+from rmqalloc.cli._sink import draw
 from rmqalloc.cli._snapshot_input import Inputs, doubt_code, print_notes, snapshot_of
 
 
@@ -97,7 +96,7 @@ def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: 
     hold_to_itself(printing.self_check, choice)
     print_notes(choice.warnings)
     if printing.tables.is_text:
-        say_lines(choice.lines(sys.stdout, printing.tables.top))
+        draw(choice.lines, printing.tables.top)
     else:
         write_figures(printing.tables, choice.tried)
     names, batches = (choice.tried[name].to_pylist() for name in ("consumer_group", "batch"))

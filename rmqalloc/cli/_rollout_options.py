@@ -14,7 +14,7 @@ from rmqalloc.cli._choices import Amount, Choice, Command, Count, bundle, read_b
 from rmqalloc.cli._options import max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
-from rmqalloc.cli._sink import hand_over, say_lines
+from rmqalloc.cli._sink import draw, hand_over
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
@@ -81,8 +81,7 @@ class Printing:
         if is_whole and self.tables.output in ("table", "wide"):
             from rmqalloc.rollouts.rollout_text import wide_lines
 
-            draw = rollout.lines if self.tables.output == "table" else partial(wide_lines, rollout)
-            say_lines(draw(sys.stdout, self.tables.top))
+            draw(rollout.lines if self.tables.output == "table" else partial(wide_lines, rollout), self.tables.top)
             return True
         if is_whole and self.tables.output == "html":
             from rmqalloc.evaluation.differing import evidence_known

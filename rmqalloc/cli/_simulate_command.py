@@ -1,6 +1,5 @@
 """``rmqalloc simulate``: a cluster in virtual time, disturbed as a script says."""
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,7 @@ from rmqalloc.cli._choices import Choice, Count, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import schema_option
 from rmqalloc.cli._renamed import renamed
-from rmqalloc.cli._sink import hand_over, say_lines
+from rmqalloc.cli._sink import draw, hand_over
 from rmqalloc.store import write_file
 
 
@@ -56,4 +55,4 @@ def simulate(
     if output == "json":
         hand_over(result.to_json())
     else:
-        say_lines(result.lines(sys.stdout))
+        draw(result.lines)

@@ -4,6 +4,7 @@ Names and messages come from files and servers and may hold anything: escapes th
 line, marks that turn the direction of writing, remarks of any length. So
 
 * `say` prints our lines; whatever in them is not plainly visible is escaped, wherever they go,
+* `draw` prints the lines of a result, which it draws for standard output,
 * `tell` prints what somebody else says, behind a word of its kind, in one line of bounded length, which wraps on a terminal,
 * `hand_over` gives results to programs, exactly as they are, unless a terminal is what gets them,
 * `guarded` stands before standard error, and before standard output where that is a terminal, so that nothing which any library
@@ -18,7 +19,7 @@ import io
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import inf
 from typing import Any, TextIO
@@ -28,7 +29,17 @@ from rmqalloc.results.renderer import encodable, has_colour
 from rmqalloc.results.wrapping import wrapped
 from rmqalloc.text import harmless, message
 
-__all__ = ["ChangingLine", "ClosedPipeError", "guarded", "hand_over", "pipe_watched", "say", "say_lines", "tell"]
+__all__ = [
+    "ChangingLine",
+    "ClosedPipeError",
+    "draw",
+    "guarded",
+    "hand_over",
+    "pipe_watched",
+    "say",
+    "say_lines",
+    "tell",
+]
 
 _COLOUR = re.compile("(\x1b\\[(?:[012]|3[1-7])m)")
 _CLEARED_LINE = "\r\x1b[K"
@@ -59,6 +70,11 @@ def say_lines(lines: Iterable[str]) -> None:
     """Print our lines, each as soon as it is there."""
     for line in lines:
         say(line)
+
+
+def draw(lines: Callable[..., Iterable[str]], *given: Any) -> None:
+    """Print the lines of a result as they are drawn for standard output."""
+    say_lines(lines(sys.stdout, *given))
 
 
 def tell(what: str, said: str) -> None:

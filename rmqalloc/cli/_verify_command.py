@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import FileOrExample
 from rmqalloc.cli._environment import Verb
-from rmqalloc.cli._sink import say_lines
+from rmqalloc.cli._sink import draw
 from rmqalloc.cli._told_options import Told, told_options
 
 
@@ -37,7 +35,7 @@ def verify(plan: str, snapshot: str | None, key_file: str | None, told: Told) ->
 
     known = told.snapshot(snapshot, "--snapshot")
     found = rmqalloc.verify(plan, None if known is None else known.given, key_file)
-    say_lines(found.lines(sys.stdout))
+    draw(found.lines)
     if found.problems:
         return exit_codes.DIFFERENCE
     return exit_codes.DONE if found.is_verified else exit_codes.PARTIAL

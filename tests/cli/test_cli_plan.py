@@ -57,8 +57,9 @@ Until all clients follow (by notice), at the worst moment: unowned 6 (6.0 expect
 
 
 @pytest.fixture
-def run(capsys):
-    """Run one command, given as one line; gives exit code, standard output and standard error."""
+def run(capsys, monkeypatch):
+    """Run one command, given as one line; gives exit code, standard output and standard error. No line is broken."""
+    monkeypatch.setenv("COLUMNS", "200")
 
     def run(line, snapshot=SEED):
         code = main(["plan", "-f", str(snapshot), *shlex.split(line)])

@@ -101,7 +101,7 @@ class Folder:
         self._before = os.getcwd(), dict(os.environ)
         os.chdir(self.path)
         os.environ |= {"PATH": f"{self._programs()}:{os.environ['PATH']}", "COLUMNS": "100", "PYTHONSAFEPATH": ""}
-        os.environ |= {"HOME": str(self.path), "TMPDIR": str(self.path)}
+        os.environ |= {"HOME": str(self.path), "TMPDIR": str(self.path), "XDG_CONFIG_HOME": str(self.path / ".config")}
         try:
             self._fill()
             if self.spark is not None:
@@ -147,6 +147,8 @@ class Folder:
         Path("examples").symlink_to(ROOT / "examples")
         Path("1795247990144").symlink_to(DATA / "mqadmin" / "1795247990144")
         Path(".local/share/bash-completion/completions").mkdir(parents=True)
+        Path(".config/rmqalloc").mkdir(parents=True)
+        Path(".config/rmqalloc/tools.yml").write_text("accessKey: reader\nsecretKey: secret-of-a-page\n")
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             assert main(["convert", "cluster.yaml", "--out", "cluster.json"]) == 0
             assert main(["plan", "-f", "cluster.yaml", "--scale", "14", "--out", "plan.json"]) == 0

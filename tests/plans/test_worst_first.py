@@ -12,9 +12,10 @@ from hypothesis_budget import examples
 from rmqalloc.plans import Gates, plan_snapshot
 from rmqalloc.plans._plan import GROUPS_SCHEMA, UNITS_SCHEMA, StoredDetails
 from rmqalloc.plans.plan_totals import summaries
-from rmqalloc.plans.worst_first import GROWING, worst_groups, worst_table
+from rmqalloc.plans.worst_first import worst_groups, worst_table
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
+GROWING = ("unowned", "double_owned", "idle", "skew")
 GROUPS, TOPICS, STATES = "bca", "tu", ("current", "s1", "s2")
 EMPTY = plan_snapshot(Snapshot(), [{"name": name, "changes": [{"scale_clients": {"to": 1}}]} for name in STATES[1:]])
 small = st.integers(0, 2)

@@ -48,6 +48,7 @@ def main():
             if name == "hostile":
                 page.ask("document.querySelector('#s1 details').scrollIntoView()")
             if name == "groups":
+                page.click("#s1 .filters input[value=w]")
                 page.click("#s1 .filters input[value=m]")
             if name in ("groups", "queues"):
                 page.ask("document.querySelector('#s1').scrollIntoView()")

@@ -33,7 +33,7 @@ def pytest_configure(config):
     # Every program that a test starts takes these over: the driver of a Spark session is one of them.
     os.environ["SPARK_SUBMIT_OPTS"] = QUICK_START
     os.environ["XDG_CONFIG_HOME"] = str(cache.HOME / "no-configuration")  # not that of whoever runs the tests
-    for name in ("RMQALLOC_CONTEXT", "NAMESRV_ADDR"):
+    for name in ("RMQALLOC_CONTEXT", "NAMESRV_ADDR", "COLUMNS"):  # text in tests is as wide as in a pipe
         os.environ.pop(name, None)
 
 

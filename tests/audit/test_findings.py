@@ -95,8 +95,8 @@ def test_rows_for_programs_are_the_findings():
 
 
 def test_tables_for_people_name_all_queues():
-    for output in ("csv", "md", "html"):
-        assert b"a:49" in written([MANY], output)
+    for output, last in (("csv", b"a:49"), ("md", b"a:49"), ("html", b"a:0-49")):
+        assert last in written([MANY], output)
         assert b"\x1b" not in written([MANY], output)
     assert b"<img src=x>" not in written([EVIL], "html")
 

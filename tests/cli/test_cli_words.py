@@ -134,6 +134,9 @@ CASES = [
     ("explain", [*PARTIAL, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 4),
     ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 1),
     ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "-q", "broker-a:3", *REQUIRED], 3),
+    *((verb, given, code) for verb in ("groups", "show") for given, code in (
+        (SEED, 0), (DOUBT, 0), ([*DOUBT, *REQUIRED], 3), (PARTIAL, 4), ([*PARTIAL, "--allow-partial"], 0),
+    )),
     ("check", [*DOUBT, *REQUIRED], 3), ("recommend", [*DOUBT, *REQUIRED], 3),
     ("check", [*SEED], 0), ("check", ["-f", "example:duplicate-id"], 2), ("check", [*PARTIAL], 4),
     ("optimise", ["scale", *SEED, "--to", "3"], 0), ("optimise", ["scale", *SEED, "--to", "3", "--max-moves", "0"], 3),

@@ -112,8 +112,8 @@ def test_every_group_that_gets_worse_is_listed_and_the_summary_counts_all(lost_b
     assert {line.split()[1] for line in worse} == {f"z{i:03}" for i in range(24)}
     assert lines[1:25] == worse and lines[25] == "  and 176 more groups (--top)"
     assert sum("1 → 2" in line for line in worse) == 16 and sum("0 → 1" in line for line in worse) == 8
-    assert lines[26].endswith(" unowned 0, idle 16 → 40; 24 of 200 groups get worse.")
-    assert len(list(lost_broker.lines(top=5))) == 1 + 5 + 2, "fewer rows only if they are asked for"
+    assert " ".join(" ".join(lines[26:]).split()).endswith("; unowned 0, idle 16 → 40; 24 of 200 groups get worse.")
+    assert list(lost_broker.lines(top=5))[6] == "  and 195 more groups (--top)", "fewer rows only if they are asked for"
 
 
 def test_rows_that_only_move_fill_the_list():
@@ -123,8 +123,8 @@ def test_rows_that_only_move_fill_the_list():
         Snapshot(topics, groups), [{"name": "s", "changes": [{"remove_broker": {"brokers": "broker-b"}}]}]
     )
     lines = list(plan.lines())
-    assert len(lines) == 1 + 20 + 2 and lines[-2] == "  and 10 more groups (--top)"
-    assert "nothing gets worse" in lines[-1] and not any(line.startswith("!") for line in lines)
+    assert lines[21] == "  and 10 more groups (--top)"
+    assert "nothing gets worse" in " ".join(lines[22:]) and not any(line.startswith("!") for line in lines)
 
 
 def test_gates_name_the_worst_group_first(lost_broker):

@@ -37,6 +37,8 @@ def results():
         within_budget(cluster, 2.0),
         rmqalloc.simulate(ROOT / "examples" / "simulations" / "concurrent.yaml"),
         evidence_of(cluster),
+        rmqalloc.show(cluster),
+        rmqalloc.groups(cluster),
     ]
 
 

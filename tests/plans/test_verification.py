@@ -47,9 +47,9 @@ def changed_at(path, parts, value):
 
 
 def verdict(path, **more):
-    """Lines of a verification, or that the file is not read."""
+    """Lines of a verification as if they were not wrapped, or that the file is not read."""
     try:
-        return list(verify(path, **more).lines())
+        return "\n".join(verify(path, **more).lines()).replace("\n  ", " ").split("\n")
     except PlanError as error:
         return [f"unreadable: {error}"]
 

@@ -206,7 +206,9 @@ class _Job(NamedTuple):
         """Return the rows of the plan."""
         seen = Observation()
         made = self.units.through(PlanAndDigest(self.spec, self.n_kept))
-        observed = made.observe(seen, F.collect_list(DIGEST).alias(DIGEST)).where(F.col(DIGEST).isNull())
+        # As one text: before Spark 4.1 an observed list arrives as an object of Scala's.
+        digests = F.concat_ws("\n", F.collect_list(DIGEST)).alias(DIGEST)
+        observed = made.observe(seen, digests).where(F.col(DIGEST).isNull())
         return _Rows(observed.select(F.lit(self.plan_id).alias(PLAN_ID), *self.spec.schema.names), seen)
 
     def digest(self, texts: list[str], n_worst: int) -> Digest:
@@ -241,7 +243,8 @@ class _Rows(NamedTuple):
 
     def texts(self) -> list[str]:
         """Return the digests of all tasks, when the rows are written."""
-        return list(self.seen.get[DIGEST])
+        text: str = self.seen.get[DIGEST]
+        return [line for line in text.split("\n") if line]
 
 
 class _Done(NamedTuple):

@@ -203,14 +203,25 @@ both = units.select(rf.allocate_or_error("brokers", "ids").alias("a"), rf.metric
 print([(row.a.owners, row.a.error, row.m and row.m.skew) for row in both.orderBy("a.owners").collect()])
 counted = "rmq_allocate_by_count(4, 3, 'AVG'), rmq_moved_by_count(16, 3, 4, 'AVG')"
 print(spark.sql(f"SELECT rmq_allocate(4, 3, 'AVG'), {counted}").first())
+
+import sys
+from rmqalloc.evaluation.batch_planning import PlanSpec
+from spark_udfs import UnitSource, plan_table
+whole = units.selectExpr("'g' AS consumer_group", "'t' AS topic", "brokers", "ids AS client_ids")
+whole.write.parquet(f"{sys.argv[1]}/units")
+spec, source = PlanSpec("AVG", output="owners"), UnitSource(f"{sys.argv[1]}/units")
+for in_workers in (False, True):
+    done = plan_table(spark, source, spec, out=f"{sys.argv[1]}/plan-{in_workers}", in_workers=in_workers)
+    print(done.summary["totals"]["current"]["units"], spark.read.parquet(f"{sys.argv[1]}/plan-{in_workers}").count())
 """
 
 
 @pytest.mark.spark
-def test_spark_3_5_answers():
-    done = spark_releases.run("3.5", "-c", PROBE, timeout=240)
+def test_spark_3_5_answers(tmp_path):
+    done = spark_releases.run("3.5", "-c", PROBE, tmp_path, timeout=240)
     assert done.returncode == 0, done.stderr[-3000:]
-    rows, sql = done.stdout.splitlines()
+    rows, sql, *jobs = done.stdout.splitlines()
+    assert jobs == ["3 3"] * 2, "the job, Spark reading and workers"
     assert "([0, 0, 1], None, 1.3333333333333333)" in rows
     assert rows.count("None)") == 2 and "must be an integer" in rows and "mqAll is null" in rows
     assert sql.count("[0, 0, 1, 2]") == 2 and sql.endswith("=9)")

@@ -72,7 +72,7 @@ MUTANTS = [
     Mutant("rmqalloc/audit/_rules_unread.py", "not one.is_readable and one.perm & PERM_WRITE and", "not one.is_readable and", "a broker that nobody writes to is called unread", _UNREAD),
     Mutant("rmqalloc/audit/reach_answers.py", 'others |= dict.fromkeys(unit.unowned, ("no-owner", nobody))', "others |= {}", "a queue that no client takes is called read", _REACH),
     Mutant("rmqalloc/audit/reach_answers.py", "doubt := unit.problem or _doubt(audited.group)", "doubt := unit.problem", "a strategy in doubt is believed", _REACH),
-    Mutant("rmqalloc/audit/_written.py", "n_seen = min(_n_seen(broker), n_written)", "n_seen = n_written", "queues beyond the read queues are called read", _REACH),
+    Mutant("rmqalloc/audit/_written.py", "min(n_seen, n_written)", "n_written", "queues beyond the read queues are called read", _REACH),
     Mutant("rmqalloc/strategies/config.py", "for one in self.holders(queue) if one in position), -1)", "for one in self.holders(queue) if one in position), 0)", "a queue in no list goes to the first client", _LISTS),
     Mutant("rmqalloc/strategies/config.py", "if len(both) > 1:", "if len(both) > 2:", "a queue in two lists is planned", _LISTS),
 ]  # fmt: skip

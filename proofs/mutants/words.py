@@ -77,8 +77,8 @@ MUTANTS = [
     ),
     Mutant(
         _GROUPS,
-        "            near = did_you_mean(name, self.list_commands(ctx))",
-        '            near = ""',
+        "if meant else did_you_mean(name, known)",
+        'if meant else ""',
         "a verb with a typing error gets no suggestion",
         f"{_WORDS} -k meant",
     ),

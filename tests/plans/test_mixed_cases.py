@@ -74,6 +74,11 @@ CASES = {
         None,
         {"strategy": "AVG", "max_load": 4},
     ),
+    "Go's MACHINE_ROOM_NEARBY, which its clients report as AVG": (
+        {"strategy": "MACHINE_ROOM_NEARBY-AVG", "clients": clients("c1", "c2", language="GO", strategy="AVG")},
+        add("c3"),
+        {"err_code": 0, "strategy": "AVG", "max_load": 3},
+    ),
     "queues whose owner is in another room, be it one of two": (IN_ROOMS, None, {"cross_room": 4}),
     "routes without queues, one of them with a broker that gets some": (
         {"clients": clients("c1", sees_read_queue_nums={"T": {}}) + clients("c2", sees_read_queue_nums={"T": {"a": 0}})},

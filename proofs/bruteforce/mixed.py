@@ -118,7 +118,8 @@ def units_of(document, groups=None):
     """Units that are planned, in the order of the document."""
     groups = [group for group in groups or document["groups"] if is_known(document, group)]
     by_name = {group["name"]: group for group in groups}
-    divided = [group | {"message_model": "CLUSTERING"} for group in groups]
+    whatever = {"message_model": "CLUSTERING", "strategy": "AVG", "strategy_params": {}}
+    divided = [group | whatever if is_broadcast(group) else group for group in groups]
     for unit in planned.units_of(document | {"groups": divided}):
         group = by_name[unit.group]
         own = group.get("clients", [])

@@ -128,7 +128,10 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
         all_report = bool(reported) and reported == {group.strategy: len(group.clients)}
         source = "reported" if all_report and not group.strategy_params else "given"
         method = method_of_group(group)
-        others = {name: n for name, n in reported.items() if not is_same(name, method.name)}
+        computed = _of_all(group, method).name  # Go's clients compute AVG where NEARBY is set, and may say so
+        others = {
+            name: n for name, n in reported.items() if not (is_same(name, method.name) or is_same(name, computed))
+        }
         doubt = f"the snapshot says {method.name}, {_said(others)}" if others else None
     elif reported:
         source = "reported"

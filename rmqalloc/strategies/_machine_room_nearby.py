@@ -210,16 +210,19 @@ class MachineRoomNearby(OverParts[Inner]):
         return split_by_room(fleet)
 
     def _find_missing(self, fleet: Fleet, reasons: dict[int, str]) -> None:
-        """Add units of which a broker or a client has no machine room."""
+        """Add units of which a broker or a client has no machine room, unless no client has an id and so none asks for one."""
         queues, clients = fleet.queue_lists, fleet.client_lists
         assert queues.route_room is not None
         assert clients.slot_room is not None
         for unit, place in _first_missing(queues.route_room[queues.queue_route], queues.offsets, fleet.unit_queue_list):
+            if not _asks(fleet, unit):
+                continue
             route = queues.queue_route[place]
             topic, broker_name = fleet.topics[queues.route_topic[route]], fleet.brokers[queues.route_broker[route]]
             reasons.setdefault(unit, _no_queue_room(topic, broker_name, int(queues.queue_ids[place])))
         for unit, place in _first_missing(clients.slot_room, clients.offsets, fleet.unit_client_list):
-            reasons.setdefault(unit, _no_client_room(clients.client_ids[place]))
+            if _asks(fleet, unit):
+                reasons.setdefault(unit, _no_client_room(clients.client_ids[place]))
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         self._find_missing(fleet, reasons)
@@ -244,6 +247,13 @@ class MachineRoomNearby(OverParts[Inner]):
             client_lists=replaced(fleet.client_lists, slot_room=slot_room),
             rooms=Strings.from_list(list(numbers)),
         )
+
+
+def _asks(fleet: Fleet, unit: int) -> bool:
+    """Return True if a client of a unit has an id: one without is refused before it asks for any room."""
+    lists, at = fleet.client_lists, fleet.unit_client_list[unit]
+    mine = slice(lists.offsets[at], lists.offsets[at + 1])
+    return lists.offsets[at] == lists.offsets[at + 1] or not lists.empty_id[mine].all()
 
 
 def _first_missing(room: Index, list_offsets: Offsets, unit_list: Index) -> list[tuple[int, int]]:

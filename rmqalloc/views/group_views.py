@@ -155,6 +155,8 @@ class ViewReader:
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
             seen = queues if found.is_served else _seen(client, topic, queues)
+            if method.is_config and seen:
+                seen = queues  # its list is handed out whichever queues of the topic a client knows
             # A broker without queues may get some, so routes differ that show the same queues.
             stale = None if seen is queues else (client.sees_read_queue_nums or {}).get(topic)
             route, mine = None if stale is None else tuple(sorted(stale.items())), []

@@ -74,11 +74,30 @@ CASES = {
         None,
         {"strategy": "AVG", "max_load": 4},
     ),
+    "Go's MACHINE_ROOM_NEARBY, which its clients report as AVG": (
+        {"strategy": "MACHINE_ROOM_NEARBY-AVG", "clients": clients("c1", "c2", language="GO", strategy="AVG")},
+        add("c3"),
+        {"err_code": 0, "strategy": "AVG", "max_load": 3},
+    ),
     "queues whose owner is in another room, be it one of two": (IN_ROOMS, None, {"cross_room": 4}),
     "routes without queues, one of them with a broker that gets some": (
         {"clients": clients("c1", sees_read_queue_nums={"T": {}}) + clients("c2", sees_read_queue_nums={"T": {"a": 0}})},
         {"set_queues": {"read_queue_nums": 2}},
         {"max_load": 1, "unowned": 3},
+    ),
+    "a list of CONFIG with queues that its client's route does not show": (
+        {
+            "strategy": "CONFIG",
+            "strategy_params": {"message_queues": {"c1": owned(0, 1, 2), "c2": owned(3, 4, 5)}},
+            "clients": clients("c1", sees_read_queue_nums={"T": {"a": 2}}) + clients("c2"),
+        },
+        add("c3"),
+        {"err_code": 0, "unowned": 2, "max_load": 3, "idle": 1},
+    ),
+    "a machine room that nobody asks for, for the only client has no id": (
+        {"strategy": "MACHINE_ROOM_NEARBY-AVG", "clients": clients("", machine_room="hz")},
+        None,
+        {"err_code": 0, "unowned": 8, "idle": 1},
     ),
     "a strategy that goes with the last client that has it": (
         {"clients": [*clients("c1"), *clients("c2", strategy="AVG_BY_CIRCLE")]},

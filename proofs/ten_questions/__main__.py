@@ -54,7 +54,11 @@ QUESTIONS = (
         ("16 unknown", "report-svc", "nothing shows which strategy its clients use"),
     ),
     Question("What breaks if broker-b dies?", "plan -f now.yaml --remove-broker broker-b", ("order-svc", "16 → 8")),
-    Question("May pod-7 stop?", "plan -f now.yaml -g order-svc --remove-client pod-7@1", ("pod-7@1", "unowned 0, idle 0; nothing gets worse")),
+    Question(
+        "May pod-7 stop?",
+        "plan -f now.yaml -g order-svc --remove-client pod-7@1",
+        ("pod-7@1", "unowned 0, idle 0; nothing gets worse"),
+    ),
     Question("What changed since the saved file?", "diff saved.yaml now.yaml", ("order-svc", "8 → 7", "report-svc")),
 )
 

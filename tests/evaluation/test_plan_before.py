@@ -251,7 +251,10 @@ def test_the_command_shows_what_is_cured(run):
     code, out, _ = run("-g empty --scale 3")
     assert code == 0
     assert "Group empty  topic T  – → 12 queues  – → AVG  clients – → 3\n" in out
-    assert "Moved 12 of 12 queues (100.0 %; the least possible is 12).  min/max – → 4/4  skew – → 1.00\n  idle – → 0" in out
+    assert (
+        "Moved 12 of 12 queues (100.0 %; the least possible is 12).  min/max – → 4/4  skew – → 1.00\n  idle – → 0"
+        in out
+    )
     assert f"! cannot be assigned before any change: empty topic T: {NO_CLIENTS}\n" in out
     out = run("-g near --to-strategy AVG")[1]
     assert "Moved 4 of 16 queues (25.0 %" in out

@@ -50,7 +50,7 @@ def page(notebook: Any) -> tuple[str, dict[str, str]]:
             parts.append(cell.source)
             continue
         parts.append(f"```python\n{cell.source}\n```")
-        for output in cell.outputs:
+        for output in _shown(cell.outputs):
             if drawing := output.get("data", {}).get("image/svg+xml"):
                 name = f"notebook-{len(pictures) + 1}.svg"
                 pictures[name] = _still(drawing)
@@ -62,11 +62,25 @@ def page(notebook: Any) -> tuple[str, dict[str, str]]:
     return "\n\n".join([head + "\n" + about + rest.rstrip(), *parts[1:]]) + "\n", pictures
 
 
+def _shown(outputs: list[Any]) -> list[Any]:
+    """What a cell printed, drew or has for a last value; warnings of the libraries are none of it.
+
+    What is printed before and after a warning is one text: the kernel cuts it there or not, as it comes to hear of either.
+    """
+    shown: list[Any] = []
+    for one in outputs:
+        if one.output_type != "stream":
+            shown.append(one)
+        elif one.name == "stdout" and shown and "printed" in shown[-1]:
+            shown[-1]["printed"] += one.text
+        elif one.name == "stdout":
+            shown.append({"printed": one.text})
+    return shown
+
+
 def _text(output: Any) -> str:
-    """What a cell printed, or its last value; warnings of the libraries are none of it."""
-    if output.output_type == "stream":
-        return str(output.text).rstrip() if output.name == "stdout" else ""
-    return str(output.get("data", {}).get("text/plain", "")).rstrip()
+    """What was printed, or a last value."""
+    return str(output.get("printed") or output.get("data", {}).get("text/plain", "")).rstrip()
 
 
 def _still(drawing: str) -> str:

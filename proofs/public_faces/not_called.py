@@ -10,6 +10,8 @@ _NAMED = "a queue or a client by name, not by number: looked up in a dictionary"
 NOT_CALLED = {
     "rmqalloc.advice.advice.Advice.__init__": _RESULT,
     "rmqalloc.advice.advice.ConfigLists.__new__": "an answer of `config_document`: names, no numbers",
+    "rmqalloc.audit.group_table.GroupList.__init__": _RESULT,
+    "rmqalloc.audit.owner_tables.CurrentOwners.__init__": _RESULT,
     "rmqalloc.broker._consumer_manager.ConsumerManager.register": _DATA,
     "rmqalloc.broker._consumer_manager.ConsumerManager.register_without_subscriptions": _DATA,
     "rmqalloc.broker._group_info.ConsumerGroupInfo.__init__": _DATA,
@@ -47,6 +49,8 @@ NOT_CALLED = {
     "rmqalloc.remoting._releases.Profile.__init__": "switches of a release: true or false",
     "rmqalloc.report.sarif_log.sarif": "`places` are lines and columns by name of a group, put into the text as they are",
     "rmqalloc.report.sarif_log.write_findings": "`places` as `sarif`",
+    "rmqalloc.results.where.column_missing": "only the names of a table's columns are read",
+    "rmqalloc.results.where.rows_where": "Arrow's own functions compare the columns of a table",
     "rmqalloc.rollouts._batch_budget.BudgetedBatches.__init__": _RESULT,
     "rmqalloc.rollouts.rollout_result.Rollout.__init__": _RESULT,
     "rmqalloc.scenarios.scenario_files.scenarios_of": "`rows` are mappings, which fuzz damages",

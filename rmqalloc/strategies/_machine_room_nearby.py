@@ -107,6 +107,8 @@ class MachineRoomNearby(OverParts[Inner]):
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return the queue's machine room, and there the reasons of the inner strategy."""
         queue_rooms, client_rooms = self._rooms(queues, client_ids)
+        if not queue_rooms:
+            return Reasons(["no client has an id, so none asks for a machine room"])
         room = next(name for name, places in queue_rooms.items() if position in places)
         mine = queue_rooms[room]
         members = [client_ids[i] for i in client_rooms[room]] if room in client_rooms else client_ids
@@ -189,9 +191,14 @@ class MachineRoomNearby(OverParts[Inner]):
         return Assignment(owners, mq_all, cid_all)
 
     def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[_Rooms, _Rooms]:
-        """Return places of the queues and of the clients of every room, in order; all queues are checked before any client."""
+        """Return places of the queues and of the clients of every room, in order; all queues are checked before any client.
+
+        No places where no client has an id: one without is refused before it asks for any room.
+        """
         if self.broker_room is None or self.client_room is None:
             raise RoomsUnknownError("machineRoomResolver is null: give broker_room and client_room")
+        if not any(cid_all):
+            return {}, {}
         queue_rooms: _Rooms = {}
         client_rooms: _Rooms = {}
         for i, queue in enumerate(mq_all):

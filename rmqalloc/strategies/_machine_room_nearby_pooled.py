@@ -69,8 +69,8 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return the queue's machine room and the reasons of the inner strategy, or how many queues the clients have so far."""
         queue_rooms, client_rooms = self._nearby._rooms(queues, client_ids)
-        room = next(name for name, places in queue_rooms.items() if position in places)
-        if room in client_rooms:
+        room = next((name for name, places in queue_rooms.items() if position in places), None)
+        if room is None or room in client_rooms:
             return self._nearby.explain(queues, client_ids, position)
         pool = [
             i

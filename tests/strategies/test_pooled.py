@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue, strategy
+from rmqalloc.fleet import Fleet
 
 ROOMS = st.lists(
     st.tuples(st.sampled_from("abcdef"), st.integers(1, 7)), min_size=1, max_size=6, unique_by=lambda one: one[0]
@@ -61,6 +62,16 @@ def test_a_missing_room_fails_the_group(ask):
         getattr(made, ask)(*arguments, *([0] if ask == "explain" else []))
     with pytest.raises(TypeError, match="machineRoomResolver is null"):
         getattr(strategy("MACHINE_ROOM_NEARBY_POOLED"), ask)(*arguments, *([0] if ask == "explain" else []))
+
+
+@pytest.mark.parametrize("name", ["MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY_POOLED"])
+def test_no_room_is_asked_for_where_no_client_has_an_id(name):
+    made, queues = strategy(name, broker_room={}, client_room={}), [MessageQueue("T", "x", i) for i in range(2)]
+    assert made.assign(queues, ["", ""]).owners.tolist() == [-1, -1]
+    assert made.assign_fleet(Fleet.from_groups([("g", "T", queues, ["", ""])])).tolist() == [-1, -1]
+    assert made.explain(queues, ["", ""], 1).steps == ["no client has an id, so none asks for a machine room"]
+    with pytest.raises(ValueError, match="Machine room is null for mq"):
+        made.assign(queues, ["", "c"])
 
 
 def test_reasons():

@@ -32,7 +32,7 @@ def test_a_wrong_strategy_fails_the_query_and_wrong_data_does_not(sql, batches, 
     for query in (
         f"SELECT rmq_try_allocate(n, 3, strategy) FROM {wrong}",
         f"SELECT rmq_try_allocate(n, 3, 'AVGG') FROM {wrong}",
-        f"SELECT rmq_allocate(n, 3, 'AVGG') FROM {wrong}",
+        f"SELECT rmq_allocate(n, 3, 'AVGG') FROM {wrong} WHERE n > 0",  # of two bad batches either may be named
     ):
         with pytest.raises(Exception, match=r"unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\?"):
             sql(query)

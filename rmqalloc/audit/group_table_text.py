@@ -17,7 +17,8 @@ _PROBLEMS = ("unowned", "double_owned", "unread", "idle", "errors", "warnings")
 _HEADINGS = {"consumer_group": "group", "n_clients": "clients", "n_queues": "queues", "double_owned": "double"}
 _TEXTS = ("group", "strategy", "worst", "not known")
 _LEAST_IMPORTANT = ("skew", "warnings", "unread", "strategy", "queues", "clients", "not known")
-"""Columns that a narrow line does without, the first of them first; ``-o wide`` has all."""
+"""Columns that a narrow line does without, the first of them first, but after those of which nothing is known; ``-o wide``
+has all."""
 _SEEN_OTHERWISE = "lags"
 """What is not known of a group and needs no word: its lag is a dash."""
 
@@ -39,7 +40,9 @@ def group_lines(found: GroupList, file: IO[str] | None = None, top: int | None =
     headings = [_HEADINGS.get(name, name.replace("_", " ")) for name in names]
     numbers = set(headings).difference(_TEXTS)
     left_out = more(table.num_rows - len(rows), "group", " (--top)")
-    yield from marked_table(headings, cells, map(_mark, rows), numbers, file, left_out, spare=_LEAST_IMPORTANT)
+    unknown = (name for name, *column in zip(headings, *cells, strict=True) if set(column) == {NOTHING})
+    spare = (*unknown, *_LEAST_IMPORTANT)
+    yield from marked_table(headings, cells, map(_mark, rows), numbers, file, left_out, spare=spare)
 
 
 def _text(row: Row, name: str) -> str:

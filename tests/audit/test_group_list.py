@@ -213,3 +213,4 @@ def test_a_terminal_shows_what_fits_the_worst_columns_last(monkeypatch, width):
     assert max(map(len, lines[2:])) <= width
     assert {"group", "unowned", "double", "idle", "errors", "worst"} <= set(lines[2].split())
     assert ("skew" in lines[2]) is (width > 150)
+    assert ("messages" in lines[2]) is (width > 150)  # not known of any group

@@ -180,13 +180,14 @@ class MachineRoomNearby(OverParts[Inner]):
         check_lists(mq_all, cid_all)
         check_client_ids(cid_all)
         queue_rooms, client_rooms = self._rooms(mq_all, cid_all)
+        if self.is_shared:
+            return SharedAssignment.by_client(self, mq_all, cid_all)
         owners = np.full(len(mq_all), -1, np.int32)
         everyone = list(range(len(cid_all)))
         for room, places in queue_rooms.items():
             members = client_rooms.get(room, everyone)
             part = self.inner.assign([mq_all[i] for i in places], [cid_all[i] for i in members])
-            if isinstance(part, SharedAssignment):
-                return SharedAssignment.by_client(self, mq_all, cid_all)
+            assert isinstance(part, Assignment)
             owners[places] = np.append(members, -1)[part.owners]
         return Assignment(owners, mq_all, cid_all)
 

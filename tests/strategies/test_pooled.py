@@ -74,6 +74,14 @@ def test_no_room_is_asked_for_where_no_client_has_an_id(name):
         made.assign(queues, ["", "c"])
 
 
+def test_clients_without_ids_are_refused_one_by_one_where_queues_are_shared():
+    queues = [MessageQueue("T", "x", i) for i in range(2)]
+    lists = strategy("CONFIG", message_queues=queues)
+    made = strategy("MACHINE_ROOM_NEARBY", inner=lists, broker_room={}, client_room={})
+    shared = made.assign(queues, ["", ""])
+    assert (shared.queues, shared.errors) == ([None, None], dict.fromkeys((0, 1), "currentCID is empty"))
+
+
 def test_reasons():
     queues, clients = cluster([("a", 5), ("x", 2), ("y", 3)], "aab")
     made = made_of("MACHINE_ROOM_NEARBY_POOLED")

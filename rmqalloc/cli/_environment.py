@@ -80,6 +80,18 @@ class Verb(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the arguments and the variables; warn of variables that are not known or have a former name."""
+        for option in self.params:
+            option.envvar = None
+        if any(name.startswith(f"{PREFIX}_") and name not in NO_OPTIONS for name in os.environ):
+            self._name_variables(ctx)
+        try:
+            return super().parse_args(ctx, args)
+        except click.BadParameter as error:
+            if error.param is not None and (name := _set_by(ctx, error.param)):
+                error.param_hint = f"{error.param.get_error_hint(ctx)} (from {name} of the environment)"
+            raise
+
+    def _name_variables(self, ctx: click.Context) -> None:
         prefix = _prefix(ctx)
         former = former_names(self, prefix)
         for option in self.params:
@@ -89,12 +101,6 @@ class Verb(click.Command):
         if not ctx.resilient_parsing:
             _warn_of_former(former, prefix)
             _warn_of_unknown(ctx)
-        try:
-            return super().parse_args(ctx, args)
-        except click.BadParameter as error:
-            if error.param is not None and (name := _set_by(ctx, error.param)):
-                error.param_hint = f"{error.param.get_error_hint(ctx)} (from {name} of the environment)"
-            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""

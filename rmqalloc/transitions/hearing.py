@@ -124,10 +124,12 @@ class Hearing:
     def _waits_longer(self, x: Seconds) -> Seconds:
         return np.asarray(np.where(x < self.fixed, 1.0, 1 - sum_below(np.maximum(x - self.fixed, 0.0), self.waits)))
 
-    def apart(self, x: Seconds) -> Seconds:
-        """Return the probability that a client is informed more than ``x`` after a given other."""
+    def later_and_apart(self, *times: Seconds) -> tuple[list[Seconds], Seconds]:
+        """Return `later_than` for each of several times, and how probably a client is informed the first of them after another."""
+        longer = self._waits_longer(np.stack(times))
         both, one = (1 - self.at_once) ** 2, self.at_once * (1 - self.at_once)
-        return both * (1 - sum_below(x + sum(self.waits), self.waits * 2)) + one * self._waits_longer(x)
+        after_another = 1 - sum_below(times[0] + sum(self.waits), self.waits * 2)
+        return list((1 - self.at_once) * longer), both * after_another + one * longer[0]
 
 
 def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1, is_ordered: bool = False) -> Hearing:

@@ -194,10 +194,10 @@ def _percentile(clients: Counts, hearing: Hearing) -> Figures:
 
     def may_exceed(x: Figures) -> Figures:
         waiting = x < delay  # for one that joins
-        early = 1 - hearing.later_than(np.maximum(delay - x, 0.0))
-        some = pairs * hearing.apart(x) + waits * hearing.later_than(x) + late * hearing.later_than(x + delay)
-        some = some + np.where(waiting, tails * early + join_waits, 0.0)
-        last = np.where(waiting & (tails + join_waits > 0), 1.0, 1 - (1 - hearing.later_than(x)) ** heads)
+        (later, later_than_join, not_early), apart = hearing.later_and_apart(x, x + delay, np.maximum(delay - x, 0.0))
+        some = pairs * apart + waits * later + late * later_than_join
+        some = some + np.where(waiting, tails * (1 - not_early) + join_waits, 0.0)
+        last = np.where(waiting & (tails + join_waits > 0), 1.0, 1 - (1 - later) ** heads)
         return np.asarray(np.minimum(some, last))
 
     low, high = np.zeros(pairs.size), np.full(pairs.size, max(hearing.spread, delay))

@@ -38,7 +38,7 @@ def test_closed_forms_are_what_is_drawn(name):
     for x in np.linspace(0, hearing.spread, 9):
         at = np.array([x])
         assert hearing.later_than(at)[0] == pytest.approx((one > x).mean(), abs=4 / np.sqrt(N))
-        assert hearing.apart(at)[0] == pytest.approx((one - other > x).mean(), abs=4 / np.sqrt(N))
+        assert hearing.later_and_apart(at)[1][0] == pytest.approx((one - other > x).mean(), abs=4 / np.sqrt(N))
     assert one.max(initial=0) <= hearing.spread <= hearing.latest
 
 

@@ -52,6 +52,8 @@ def split(name: str, known: Registry) -> tuple[str, str | None]:
     >>> [split(name, known) for name in ("OVER-AVG", "OVER/1-OVER-AVG", "OVER", "AVG-OVER", "BEST")]
     [('OVER/1', 'AVG'), ('OVER/1', 'OVER-AVG'), ('OVER/1', None), ('AVG-OVER', None), ('BEST', None)]
     """
+    if name in known:
+        return name, None
     before, dash, inner = name.partition("-")
     outer = registered(before, known)
     if dash:

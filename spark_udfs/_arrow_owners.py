@@ -1,8 +1,8 @@
 """Owners from Arrow arrays, one row per consumer group: what `spark_udfs.functions` runs in workers. Imports no pyspark.
 
-The arrays become a batch of units, which `rmqalloc.evaluation.rows` checks as it checks the rows of a table. A bad row never
-raises, its owners are null. What is wrong with a whole column, such as its type, does raise; for SQL so does what is wrong
-with a strategy or its parameters (`owners`).
+The arrays become a batch of units, which `rmqalloc.evaluation.row_check` checks as it checks the rows of a table. A bad row
+never raises, its owners are null. What is wrong with a whole column, such as its type, does raise; for SQL so does what is
+wrong with a strategy or its parameters (`owners`).
 """
 
 from __future__ import annotations

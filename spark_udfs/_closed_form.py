@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from rmqalloc.documents.fields import MAX_OF_ROW
+from rmqalloc.limits import MAX_OF_ROW
 from rmqalloc.strategies.formula import Arithmetic, Formula
 from spark_udfs._arrow_figures import METRICS_DDL
 from spark_udfs._arrow_owners import by_count

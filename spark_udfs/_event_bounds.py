@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeGuard
 import pyarrow as pa
 
 from rmqalloc.documents.document_errors import shown
-from rmqalloc.documents.fields import MAX_CHANNELS, MAX_READ_QUEUE_NUMS, MAX_TEXT_BYTES
 from rmqalloc.errors import ArgumentError, Error
-from rmqalloc.evaluation.rows import ErrCode, queue_twice
+from rmqalloc.evaluation.row_check import ErrCode, queue_twice
+from rmqalloc.limits import MAX_CHANNELS, MAX_READ_QUEUE_NUMS, MAX_TEXT_BYTES
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import sort_client_ids
 

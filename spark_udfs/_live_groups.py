@@ -21,8 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rmqalloc.documents.fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.errors import Error
+from rmqalloc.limits import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.strategies import sort_client_ids
 from spark_udfs._event_bounds import CODE, REFUSED, brokers_of
 

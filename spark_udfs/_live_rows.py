@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from rmqalloc.audit import RULES
-from rmqalloc.documents.fields import MAX_READ_QUEUE_NUMS
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_stream
+from rmqalloc.limits import MAX_READ_QUEUE_NUMS
 from rmqalloc.text import named
 from spark_udfs._event_bounds import Window
 from spark_udfs._live_groups import LiveRules, advance

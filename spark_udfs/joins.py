@@ -4,8 +4,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, IntegralType, StringType
 
-from rmqalloc.documents.fields import MAX_CHANNELS
 from rmqalloc.errors import ArgumentTypeError
+from rmqalloc.limits import MAX_CHANNELS
 from rmqalloc.scenarios import Scenario, scenarios_of
 from spark_udfs._read_columns import with_names
 

@@ -55,10 +55,10 @@ MUTANTS = [
     Mutant(_FIT, "_OPEN, _ELSEWHERE = -2, -3", "_OPEN, _ELSEWHERE = -2, -2", "an owner that the group does not list is no owner", _EVIDENCE),
     Mutant(_FIT, "count == self.explained]", "count >= 0]", "every strategy is among the best", _EVIDENCE),
     Mutant("rmqalloc/snapshot/units.py", "elif group.strategy_doubt is not None:", "elif False:", "groups in doubt are planned", _EVIDENCE),
-    Mutant("rmqalloc/cli/_snapshot_input.py", "return too_weak or exit_codes.FAILURE", "return too_weak", "a group that was left out does not show in the exit code", _EVIDENCE),
+    Mutant("rmqalloc/cli/_left_out.py", "return too_weak or exit_codes.FAILURE", "return too_weak", "a group that was left out does not show in the exit code", _EVIDENCE),
     Mutant("rmqalloc/audit/_rules_config.py", 'audited.group.strategy_source == "assumed" and ', "", "every doubt is called a guess", _EVIDENCE),
     # --- Sizes, departures, retry topics, cures ---
-    Mutant("rmqalloc/fleet/bounds.py", "np.flatnonzero(lengths > MAX_PER_UNIT)", "np.flatnonzero(lengths > 2 * MAX_PER_UNIT)", "a unit of twice as many queues as int32 holds is taken", _BOUNDS),
+    Mutant("rmqalloc/fleet/unit_sizes.py", "np.flatnonzero(lengths > MAX_PER_UNIT)", "np.flatnonzero(lengths > 2 * MAX_PER_UNIT)", "a unit of twice as many queues as int32 holds is taken", _BOUNDS),
     Mutant("rmqalloc/fleet/arrow.py", "<= MAX_PER_UNIT:", "<= 2 * MAX_PER_UNIT:", "read queues of all brokers wrap around", _BOUNDS),
     Mutant("rmqalloc/scenarios/patterns.py", "found &= ~retry | matches(", "found |= retry & matches(", "a bare star resizes retry topics", "tests/scenarios/test_scenarios.py -k retry"),
     Mutant("rmqalloc/scenarios/_queue_changes.py", "return np.where(least == most, most, 1)", "return np.where(least == most, most, least)", "a retry topic gets what one broker has", "tests/scenarios/test_scenarios.py -k retry"),

@@ -178,7 +178,7 @@ MUTANTS = [
         f"{_DAY} -k use_up",
     ),
     Mutant(
-        "rmqalloc/cli/_snapshot_input.py",
+        "rmqalloc/cli/_left_out.py",
         "by_reason.setdefault((one.source, one.message), [])",
         "by_reason.setdefault((one.source, one.request + one.message), [])",
         "a thousand lines for one reason",

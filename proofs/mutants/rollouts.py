@@ -2,7 +2,7 @@
 
 from mutants.mutant import Mutant
 
-_SIZES = "rmqalloc/evaluation/limits.py"
+_SIZES = "rmqalloc/evaluation/batch_sizes.py"
 _PLAYING = "rmqalloc/rollouts/replay_groups.py"
 _EDGES = "tests/house/test_edges.py -k"
 _SKIPPED = "tests/rollouts/test_rollout_skipped.py -k"
@@ -14,7 +14,7 @@ MUTANTS = [
     Mutant(_SIZES, "self.all_queues > MAX_OWNERS)", "self.all_queues >= MAX_OWNERS)", "a full column of owners is refused", f"{_EDGES} at_their_bounds"),
     Mutant(_SIZES, "if n > MAX_OWNERS:", "if n >= MAX_OWNERS:", "owners that fill a column are refused", f"{_EDGES} as_many_owners"),
     Mutant(_SIZES, "queues, brokers = queues + n, brokers + 1", "queues = queues + n", "a broker that joins is not counted by set_queues", f"{_EDGES} broker_that_joins"),
-    Mutant("rmqalloc/evaluation/rows.py", "lengths > MAX_CLIENT_ID_BYTES", "lengths >= MAX_CLIENT_ID_BYTES", "the longest client id is too long", f"{_EDGES} longest_client_id"),
+    Mutant("rmqalloc/evaluation/row_check.py", "lengths > MAX_CLIENT_ID_BYTES", "lengths >= MAX_CLIENT_ID_BYTES", "the longest client id is too long", f"{_EDGES} longest_client_id"),
     Mutant("rmqalloc/documents/fields.py", "len(given) <= self.most_bytes)", "len(given) < self.most_bytes - 1)", "the longest text is too long", f"{_EDGES} longest_text"),
     Mutant("rmqalloc/evaluation/row_strategies.py", '.fill_null("null")', "", "lists that differ beside a null are one kind", f"{_EDGES} null_elements"),
     Mutant("rmqalloc/evidence/fit.py", "return [method for method, count in self.counts.items() if count == self.explained]", "return [max(self.counts, key=self.counts.__getitem__)] if self.counts else []", "of strategies that fit alike one is known", f"{_EDGES} explain_most"),

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from plan_checker.loops import by_name
-from rmqalloc.documents.fields import MAX_VIRTUAL_NODES
+from rmqalloc.limits import MAX_VIRTUAL_NODES
 from rmqalloc.strategies.by_name import inner_class_of
 from rmqalloc.strategies.config import listed_queues
 from rmqalloc.strategies.dialects import JAVA

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._written import is_in, readable_counts
 from rmqalloc.audit.finding import Fault, backlog
+from rmqalloc.limits import check_queue_count
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.remoting.bodies import LOGICAL_BROKER_PREFIX
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Topic, TopicBroker
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted, named
-from rmqalloc.views.group_views import check_queue_count
 from rmqalloc.views.unit_views import Queues
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rmqalloc.lazy import lazy_property
+from rmqalloc.limits import check_queue_count
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Topic, TopicBroker
 from rmqalloc.strategies import sort_queues
-from rmqalloc.views.group_views import check_queue_count
 from rmqalloc.views.reported import WHOLE_BROKER
 from rmqalloc.views.unit_views import Queues
 

@@ -14,7 +14,7 @@ from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._sink import hand_over, say, tell
-from rmqalloc.documents.fields import MAX_QUEUES
+from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.results.renderer import text_table
 from rmqalloc.text import printable
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli._options import Changes
-from rmqalloc.cli._snapshot_input import Inputs, print_notes
+from rmqalloc.cli._sink import print_notes
+from rmqalloc.cli._snapshot_input import Inputs
 from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.text import first_of
 

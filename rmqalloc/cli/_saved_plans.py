@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from rmqalloc.cli._options import Changes
-from rmqalloc.cli._sink import tell
-from rmqalloc.cli._snapshot_input import print_notes
+from rmqalloc.cli._sink import print_notes, tell
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli._snapshot_input import print_notes
+from rmqalloc.cli._sink import print_notes
 from rmqalloc.text import counted, first_of
 
 if TYPE_CHECKING:

@@ -84,6 +84,12 @@ def tell(what: str, said: str) -> None:
         say(line, err=True)
 
 
+def print_notes(notes: Iterable[str], what: str = "note") -> None:
+    """Print notes for people to standard error, a line each."""
+    for note in notes:
+        tell(what, note)
+
+
 def hand_over(text: str, end: str = "\n") -> None:
     """Print a result for programs as it is; on a terminal, which `guarded` stands before, it is harmless anyway."""
     sys.stdout.write(encodable(text + end, sys.stdout))

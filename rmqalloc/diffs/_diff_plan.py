@@ -20,7 +20,7 @@ from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import QUEUES_HIDDEN, groups_apart, in_doubt, notes_of, warnings_of
 from rmqalloc.diffs._snapshot_side import SnapshotSide, queue_state
 from rmqalloc.evaluation.figures_table import words_column
-from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.ownership.named_states import KnownOwners, Unit, by_name
 from rmqalloc.ownership.reader_sets import ABSENT

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.evidence import Known, known
 from rmqalloc.evidence.client_method import divides, known_by_client
 from rmqalloc.model import RETRY_PREFIX, MessageQueue

@@ -9,27 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from rmqalloc.documents.document_errors import DocumentError, shown
-
-MAX_QUEUES = 1 << 20
-"""Most queues of a topic where they are laid out one by one, and most of it on one broker in a snapshot."""
-
-MAX_OF_ROW = 1 << 24
-"""Most queues, on one broker or in all, and most clients of a row of a table, where they are numbers and not objects."""
-
-MAX_CLIENTS = 100_000
-"""Most clients that a scenario may add to a unit, or scale it to."""
-
-MAX_READ_QUEUE_NUMS = 65_536
-"""Most read queues that a scenario may give a topic on one broker, and an event on all of its brokers together."""
-
-MAX_CHANNELS = 1_024
-"""Most channels of one client id: a client is listed once per channel, so a number becomes a list."""
-
-MAX_VIRTUAL_NODES = 65_536
-"""Most virtual nodes of a client."""
-
-MAX_TEXT_BYTES = 64 * 1024
-"""Longest client id, as UTF-8, in a table or a scenario, and longest text of any kind in a scenario."""
+from rmqalloc.limits import MAX_TEXT_BYTES, MOST_MEMBERS
 
 
 class FieldError(DocumentError):
@@ -176,9 +156,6 @@ class Params:
 
 MAX_DURATION = 24 * 3_600_000
 """Longest time in a script, in milliseconds."""
-
-MOST_MEMBERS = 5_000
-"""Most clients that one group may start with."""
 
 _UNITS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000}
 _TIME = re.compile(r"(\d{1,9})(ms|s|m|h)", re.ASCII)

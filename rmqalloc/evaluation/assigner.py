@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation._one_ring import fits_one_ring, owners_on_one_ring
+from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason
 from rmqalloc.evaluation.row_strategies import Unusable
-from rmqalloc.evaluation.rows import Bad, ErrCode, Reason
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Strings, offsets_of, ranges
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError
+from rmqalloc.evaluation.batch_sizes import Sizes
 from rmqalloc.evaluation.carried import check_carried, with_carried
 from rmqalloc.evaluation.evaluate import evaluate
 from rmqalloc.evaluation.figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema
-from rmqalloc.evaluation.limits import Sizes
-from rmqalloc.evaluation.rows import ErrCode, read_batch
+from rmqalloc.evaluation.row_check import ErrCode, read_batch
+from rmqalloc.limits import MAX_OF_ROW
 from rmqalloc.scenarios import CURRENT, Scenario, scenarios_of
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import whole_rule

@@ -26,7 +26,7 @@ from rmqalloc.evaluation._equivalence import EquivalenceClasses
 from rmqalloc.evaluation.assigner import Assigner, Owners, owners_of_units
 from rmqalloc.evaluation.balance import balance, cross_room
 from rmqalloc.evaluation.movement import movement_of
-from rmqalloc.evaluation.rows import Bad, Read, ReadUnits, empties
+from rmqalloc.evaluation.row_check import Bad, Read, ReadUnits, empties
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, among, offsets_of, ranges
 from rmqalloc.lazy import lazy_property

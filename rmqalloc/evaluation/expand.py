@@ -16,7 +16,7 @@ from rmqalloc.evaluation.batch_planning import MAX_QUEUES_PER_BATCH, PlanSpec, p
 from rmqalloc.evaluation.carried import check_carried, with_carried
 from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, evaluate
 from rmqalloc.evaluation.figures_table import words_column
-from rmqalloc.evaluation.rows import Reason, read_batch
+from rmqalloc.evaluation.row_check import Reason, read_batch
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.arrow_columns import hosts_of, plain, utf8

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.evaluation.balance import mean_load
 from rmqalloc.evaluation.evaluate import Evaluation, Outcome
-from rmqalloc.evaluation.rows import Bad, ErrCode, Reason
+from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason
 from rmqalloc.fleet.arrow_columns import plain, utf8
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.results.schemas import columns

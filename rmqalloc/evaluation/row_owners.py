@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.evaluation.batch_planning import MAX_QUEUES_PER_BATCH, pieces
-from rmqalloc.evaluation.limits import Sizes
+from rmqalloc.evaluation.batch_sizes import Sizes
+from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason, read_batch
 from rmqalloc.evaluation.row_strategies import StrategyColumns, Unusable, rules_of_rows
-from rmqalloc.evaluation.rows import Bad, ErrCode, Reason, read_batch
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import check_type
 from rmqalloc.fleet.columns import offsets_of, ranges
+from rmqalloc.limits import MAX_OF_ROW
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
 

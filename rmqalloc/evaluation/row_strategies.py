@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.documents import DocumentError, json_text
-from rmqalloc.documents.fields import MAX_VIRTUAL_NODES
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import check_type, is_lists, is_text, list_lengths, plain, shown_bytes, utf8
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.limits import MAX_VIRTUAL_NODES
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import whole_rule

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.documents.fields import MAX_QUEUES
 from rmqalloc.errors import Error
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.fleet.fleet import units_alone
+from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Topic
 from rmqalloc.strategies import STRATEGIES, sort_client_ids, sort_queues

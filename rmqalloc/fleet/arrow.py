@@ -10,10 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet.arrow_columns import Column, Places
-from rmqalloc.fleet.bounds import MAX_PER_UNIT, over_bound, too_many
 from rmqalloc.fleet.columns import (
     Index,
     Offsets,
@@ -31,6 +29,8 @@ from rmqalloc.fleet.columns import (
 )
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.unit_errors import FleetError, UnitError, check_on_error
+from rmqalloc.fleet.unit_sizes import over_bound, too_many
+from rmqalloc.limits import MAX_OF_ROW, MAX_PER_UNIT
 
 Rooms = tuple[Strings, NDArray[np.bool_]]
 

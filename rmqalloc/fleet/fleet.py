@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet._memory import HeldMemory
-from rmqalloc.fleet.bounds import unit_sizes
 from rmqalloc.fleet.checked_columns import check_kind, check_rows, replaced, unchecked
 from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.positions import counted_owners, position, positions
 from rmqalloc.fleet.unit_errors import UnitError
+from rmqalloc.fleet.unit_sizes import unit_sizes
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 

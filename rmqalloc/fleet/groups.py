@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from rmqalloc.errors import ArgumentTypeError, Error
-from rmqalloc.fleet.bounds import check_size
 from rmqalloc.fleet.columns import Index, Strings, offsets_of
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.unit_errors import FleetError, UnitError, check_on_error
+from rmqalloc.fleet.unit_sizes import check_size
 from rmqalloc.model import joined, queue_fields
 
 Fields = tuple[str, str, int]

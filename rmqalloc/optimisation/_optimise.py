@@ -8,12 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc.documents.fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import computed_otherwise, method_set
 from rmqalloc.globs import is_pattern
+from rmqalloc.limits import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.optimisation._group_search import Asked, Searched, searched
 from rmqalloc.optimisation._optimisation import RUNBOOK_SCHEMA, SEARCHES_SCHEMA, Optimisation, front_schema
 from rmqalloc.optimisation.goals import DEFAULT_GOALS, bounds_named, goals_named

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation.assigner import owners_of_units
 from rmqalloc.evaluation.balance import loads
 from rmqalloc.evaluation.evaluate import EvaluatedUnits, ScenarioState
-from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges, repeats_of
 from rmqalloc.lazy import lazy_property

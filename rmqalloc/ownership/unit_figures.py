@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.evaluation.balance import mean_load
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA
-from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.ownership._laid_views import Laid, MixedUnits
 from rmqalloc.ownership.between import Between

@@ -9,13 +9,13 @@ from typing import IO, Any, ClassVar
 
 import pyarrow as pa
 
-from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.globs import literal
+from rmqalloc.limits import MAX_OF_ROW
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.results.table_result import checked_top

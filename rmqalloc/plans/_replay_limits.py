@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rmqalloc.evaluation.limits import Sizes
+from rmqalloc.evaluation.batch_sizes import Sizes
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans.plan_writing import PlanError
 from rmqalloc.scenarios import Scenario, SetStrategy, SetVirtualNodes

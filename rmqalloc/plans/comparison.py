@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.evaluation.assigner import owners_of_units
 from rmqalloc.evaluation.evaluate import ScenarioState
-from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.evidence import Known
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, repeats_of

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.evaluation.batch_planning import PlanSpec, too_large_rows
 from rmqalloc.evaluation.evaluate import Evaluation, ScenarioState, evaluate
-from rmqalloc.evaluation.rows import Bad, ErrCode, Reason, read_batch
+from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason, read_batch
 from rmqalloc.evidence.other_dialects import as_set, method_set
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.scenarios import (

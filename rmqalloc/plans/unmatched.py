@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.evaluation.rows import ErrCode
+from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.globs import glob, is_pattern
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._plan import Plan

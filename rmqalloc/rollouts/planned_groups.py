@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evaluation.assigner import Owners, owners_of_units
 from rmqalloc.evaluation.evaluate import evaluate
-from rmqalloc.evaluation.rows import read_batch
+from rmqalloc.evaluation.row_check import read_batch
 from rmqalloc.evidence.client_method import accepted, is_plain, known_by_client, method_of
 from rmqalloc.evidence.other_dialects import dialect_to_join, dialects_in
 from rmqalloc.fleet import Fleet

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.bounds import unit_sizes
 from rmqalloc.fleet.columns import Index, Strings, offsets_of, ranges
 from rmqalloc.fleet.lists import QueueLists
+from rmqalloc.fleet.unit_sizes import unit_sizes
 from rmqalloc.globs import literal
 from rmqalloc.scenarios.patterns import are_retry, matches, matches_topics
 

@@ -70,7 +70,7 @@ def apply(scenario: Scenario, fleet: Fleet, rules: Rules | Strategy) -> Changed:
     TypeError, ValueError
         The rules are not those of the fleet's units.
     FleetError
-        It gives a unit more queues or clients than `rmqalloc.fleet.bounds.MAX_PER_UNIT`.
+        It gives a unit more queues or clients than `rmqalloc.fleet.unit_sizes.MAX_PER_UNIT`.
 
     Examples
     --------

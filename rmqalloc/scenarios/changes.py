@@ -9,18 +9,10 @@ from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any, ClassVar, get_args
 
-from rmqalloc.documents.fields import (
-    MAX_CLIENTS,
-    MAX_READ_QUEUE_NUMS,
-    MAX_VIRTUAL_NODES,
-    Params,
-    ScenarioError,
-    Text,
-    Texts,
-    Whole,
-)
+from rmqalloc.documents.fields import Params, ScenarioError, Text, Texts, Whole
 from rmqalloc.documents.records import Checked, by_name, needed, optional
 from rmqalloc.errors import Error
+from rmqalloc.limits import MAX_CLIENTS, MAX_READ_QUEUE_NUMS, MAX_VIRTUAL_NODES
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.spelled import with_params

@@ -8,7 +8,6 @@ from reprlib import repr as shown
 from typing import Any
 
 from rmqalloc.documents.fields import (
-    MAX_READ_QUEUE_NUMS,
     Duration,
     FieldError,
     Milliseconds,
@@ -21,6 +20,7 @@ from rmqalloc.documents.fields import (
 )
 from rmqalloc.documents.records import Checked, by_name, described, needed, optional
 from rmqalloc.errors import Error
+from rmqalloc.limits import MAX_READ_QUEUE_NUMS
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
 from rmqalloc.strategies.by_name import is_plain, plain_strategies

@@ -6,19 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmqalloc.documents.fields import (
-    MAX_READ_QUEUE_NUMS,
-    Duration,
-    Members,
-    Milliseconds,
-    Params,
-    ScenarioError,
-    Text,
-    Texts,
-    Truth,
-    Whole,
-)
+from rmqalloc.documents.fields import Duration, Members, Milliseconds, Params, ScenarioError, Text, Texts, Truth, Whole
 from rmqalloc.documents.records import Checked, Part, list_of, needed, optional
+from rmqalloc.limits import MAX_READ_QUEUE_NUMS
 from rmqalloc.remoting import DEFAULT_PROFILE, PROFILES
 from rmqalloc.simulation._events import SPELLING, Event, Events, StrategyText, WithStrategy
 from rmqalloc.simulation._settings import MODES, SHARE, BrokerSettings, GroupSettings

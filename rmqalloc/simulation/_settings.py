@@ -7,15 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from rmqalloc.broker import Broker, RequestMode
-from rmqalloc.documents.fields import (
-    Duration,
-    Milliseconds,
-    ScenarioError,
-    Text,
-    Texts,
-    Truth,
-    Whole,
-)
+from rmqalloc.documents.fields import Duration, Milliseconds, ScenarioError, Text, Texts, Truth, Whole
 from rmqalloc.documents.records import Checked, needed, optional
 from rmqalloc.remoting import MessageRequestMode, Profile
 

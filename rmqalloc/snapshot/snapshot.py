@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from rmqalloc.client_ids import host_of
-from rmqalloc.documents.fields import MAX_QUEUES, Text, Whole
+from rmqalloc.documents.fields import Text, Whole
 from rmqalloc.documents.records import SIGNED, Maybe
+from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.model import MessageQueue
 
 PERM_READ, PERM_WRITE = 4, 2

@@ -125,7 +125,8 @@ class Hearing:
         return np.asarray(np.where(x < self.fixed, 1.0, 1 - sum_below(np.maximum(x - self.fixed, 0.0), self.waits)))
 
     def later_and_apart(self, *times: Seconds) -> tuple[list[Seconds], Seconds]:
-        """Return `later_than` for each of several times, and how probably a client is informed the first of them after another."""
+        """Return `later_than` for each of several times, and how probably a client is informed the first of them after
+        another."""
         longer = self._waits_longer(np.stack(times))
         both, one = (1 - self.at_once) ** 2, self.at_once * (1 - self.at_once)
         after_another = 1 - sum_below(times[0] + sum(self.waits), self.waits * 2)

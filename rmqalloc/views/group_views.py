@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rmqalloc.documents.fields import MAX_QUEUES
-from rmqalloc.errors import Error
 from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method
 from rmqalloc.evidence.other_dialects import dialects_in
 from rmqalloc.lazy import lazy_property
+from rmqalloc.limits import check_queue_count
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.snapshot import Client, Group, Topic
 from rmqalloc.strategies import sort_client_ids, sort_queues
@@ -194,13 +193,3 @@ def _seen(client: Client, topic: str, queues: Queues) -> Queues:
     check_queue_count(topic, sum(seen.values()))
     found = tuple(sort_queues(MessageQueue(topic, name, i) for name, n in seen.items() for i in range(n)))
     return queues if found == queues else found
-
-
-class TooManyQueuesError(Error, ValueError):
-    """A topic has more queues than are laid out one by one."""
-
-
-def check_queue_count(topic: str, n: int) -> None:
-    """Refuse a topic with more queues than `MAX_QUEUES`."""
-    if n > MAX_QUEUES:
-        raise TooManyQueuesError(f"topic {topic!r} has {n:,} queues; at most {MAX_QUEUES:,} can be checked")

@@ -11,8 +11,8 @@ from bruteforce import clusters, mixed, reached
 from rmqalloc.audit import RULES, _signed_groups, check_snapshot
 from rmqalloc.audit._group_signs import signs_of
 from rmqalloc.audit._signs import EVERY, NONE, OF_OWNERS, Sign
-from rmqalloc.documents.fields import MAX_QUEUES
 from rmqalloc.evidence import with_strategies
+from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.snapshot.plain_data import from_document
 from rmqalloc.snapshot.snapshot import Broker, Client, Filter, Group, Lag, Snapshot, SourceError, Topic, TopicBroker
 from rmqalloc.views.group_views import ViewReader

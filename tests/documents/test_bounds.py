@@ -11,15 +11,14 @@ from source_modules import MODULES
 
 import rmqalloc
 from rmqalloc.cli import main
-from rmqalloc.documents.fields import MAX_CHANNELS, MAX_OF_ROW, MAX_QUEUES, MAX_READ_QUEUE_NUMS
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evidence import fit
+from rmqalloc.limits import MAX_CHANNELS, MAX_OF_ROW, MAX_QUEUES, MAX_READ_QUEUE_NUMS, check_queue_count
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.files import read_snapshot, read_snapshots, write_snapshot
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.views.group_views import check_queue_count
 from spark_udfs import _arrow_owners as arrow_owners
 from spark_udfs import _event_bounds as event_bounds
 
@@ -47,7 +46,7 @@ def named_numbers(source):
 
 
 def test_bounds_are_named_in_one_place():
-    home = "rmqalloc.documents.fields"
+    home = "rmqalloc.limits"
     found = {f"{module}.{name}" for module, path in MODULES.items() for name in named_numbers(path.read_text("utf-8"))}
     ours = {f"{home}.{name}" for name in ("MAX_QUEUES", "MAX_OF_ROW", "MAX_READ_QUEUE_NUMS", "MAX_CHANNELS")}
     assert found == ours | OTHER_QUESTIONS.keys()

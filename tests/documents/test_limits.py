@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rmqalloc import Fleet
+from rmqalloc import Fleet, limits
 from rmqalloc.cli import (
     _allocate_command as allocate_command,
 )
@@ -33,11 +33,12 @@ from rmqalloc.documents import (
     yaml_text,
 )
 from rmqalloc.documents.document_errors import TextError
-from rmqalloc.documents.fields import MOST_MEMBERS, Duration, FieldError, Members
+from rmqalloc.documents.fields import Duration, FieldError, Members
 from rmqalloc.documents.read_budget import MAX_DEPTH
 from rmqalloc.evidence import _decide_strategies
-from rmqalloc.fleet import arrow, bounds
+from rmqalloc.fleet import arrow, unit_sizes
 from rmqalloc.fleet.arrow_columns import Column
+from rmqalloc.limits import MOST_MEMBERS
 from rmqalloc.remoting import _frame as frame
 from rmqalloc.remoting import loose_json
 from rmqalloc.remoting.address import host_and_port
@@ -48,7 +49,6 @@ from rmqalloc.snapshot.snapshot import Client, Group
 from rmqalloc.store import _staging as staging
 from rmqalloc.store import _writing as writing
 from rmqalloc.text import nearest
-from rmqalloc.views import group_views
 
 
 @pytest.mark.parametrize("form", [json_text, yaml_text])
@@ -165,12 +165,12 @@ def test_names_of_files_and_links(tmp_path):
 
 
 def test_a_unit_and_a_topic_may_have_so_many_queues():
-    bounds.check_size(bounds.MAX_PER_UNIT, "queues")
+    unit_sizes.check_size(limits.MAX_PER_UNIT, "queues")
     with pytest.raises(ValueError, match="at most 2147483647"):
-        bounds.check_size(bounds.MAX_PER_UNIT + 1, "queues")
-    group_views.check_queue_count("T", group_views.MAX_QUEUES)
+        unit_sizes.check_size(limits.MAX_PER_UNIT + 1, "queues")
+    limits.check_queue_count("T", limits.MAX_QUEUES)
     with pytest.raises(ValueError, match="has 1,048,577 queues; at most 1,048,576 can be checked"):
-        group_views.check_queue_count("T", group_views.MAX_QUEUES + 1)
+        limits.check_queue_count("T", limits.MAX_QUEUES + 1)
 
 
 def test_times_and_members_of_a_script():

@@ -7,7 +7,7 @@ import pytest
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
 from rmqalloc.evaluation.evaluate import evaluate
-from rmqalloc.evaluation.rows import read_batch
+from rmqalloc.evaluation.row_check import read_batch
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import units_of

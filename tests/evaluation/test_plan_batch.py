@@ -25,7 +25,7 @@ from rmqalloc.evaluation.expand import (
     load_stream,
     sum_loads,
 )
-from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES
+from rmqalloc.evaluation.row_check import MAX_CLIENT_ID_BYTES
 
 
 def planned(rows, rule, scenarios, output="owners", **more):

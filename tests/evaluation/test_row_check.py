@@ -8,7 +8,7 @@ import pytest
 from hostile_rows import GOOD, HOSTILE_ROWS, OF_GOOD, TYPES, HostileRow
 
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
-from rmqalloc.evaluation.limits import Sizes
+from rmqalloc.evaluation.batch_sizes import Sizes
 from rmqalloc.evaluation.parquet_plan import plan_files
 from spark_udfs import _sql_owners as sql_owners
 from spark_udfs._arrow_owners import allocate_arrays, owners

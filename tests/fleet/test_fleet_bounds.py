@@ -6,8 +6,8 @@ import pytest
 
 from rmqalloc import Fleet, FleetError, strategy
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch, plan_stream
-from rmqalloc.fleet import bounds
-from rmqalloc.fleet.bounds import MAX_PER_UNIT
+from rmqalloc.fleet import unit_sizes
+from rmqalloc.limits import MAX_PER_UNIT
 from rmqalloc.scenarios import (
     AddBroker,
     AddClients,
@@ -104,7 +104,7 @@ def test_a_scenario_that_makes_a_unit_too_large_is_refused_before_its_queues_are
 
 
 def test_every_fleet_is_counted_by_the_same_bound(monkeypatch):
-    monkeypatch.setattr(bounds, "MAX_PER_UNIT", 3)
+    monkeypatch.setattr(unit_sizes, "MAX_PER_UNIT", 3)
     three, four = [("b", i) for i in range(3)], [("b", i) for i in range(4)]
     fleet = Fleet.from_groups(
         [("g", "T", four, ["a"]), ("g", "T", three, ["a"] * 4), ("g", "T", three, ["a"] * 3)], "report"
@@ -121,7 +121,7 @@ def test_every_fleet_is_counted_by_the_same_bound(monkeypatch):
 
 @pytest.mark.parametrize("name", ["brokers", "client_ids"])
 def test_no_kernel_sees_a_list_of_more_entries(monkeypatch, name):
-    monkeypatch.setattr(bounds, "MAX_PER_UNIT", 3)
+    monkeypatch.setattr(unit_sizes, "MAX_PER_UNIT", 3)
     small = {"broker_name": "b", "read_queue_nums": 0}
     row = [dict(small, broker_name=f"b{i}") for i in range(4 if name == "brokers" else 1)]
     batch = units([small], row, ids=("a", "b") if name == "brokers" else "abcd")

@@ -7,14 +7,15 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc.advice._config_lists import balanced_owners
-from rmqalloc.documents.fields import MAX_OF_ROW, MAX_TEXT_BYTES, FieldError, Text, Whole
+from rmqalloc.documents.fields import FieldError, Text, Whole
 from rmqalloc.evaluation import limits
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
-from rmqalloc.evaluation.limits import MAX_CLIENTS_PER_BATCH, MAX_OWNERS, Sizes
+from rmqalloc.evaluation.batch_sizes import MAX_CLIENTS_PER_BATCH, Sizes
+from rmqalloc.evaluation.row_check import MAX_CLIENT_ID_BYTES, ErrCode
 from rmqalloc.evaluation.row_strategies import kinds_of
-from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES, ErrCode
 from rmqalloc.evidence.fit import Fit
 from rmqalloc.evidence.method import Method
+from rmqalloc.limits import MAX_OF_ROW, MAX_OWNERS, MAX_TEXT_BYTES
 from rmqalloc.model import MessageQueue
 from rmqalloc.rollouts._subscribe import change_subscription
 from rmqalloc.rollouts.rollout_gates import violated_gates

@@ -23,6 +23,7 @@ FLOORS = {
     "rmqalloc.version": 1,
     "rmqalloc.defects": 2,
     "rmqalloc.globs": 2,
+    "rmqalloc.limits": 2,
     "rmqalloc.model": 2,
     "rmqalloc.store": 3,
     "rmqalloc._engine": 4,

@@ -17,9 +17,9 @@ from hypothesis_budget import examples
 from programs import python
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.documents.fields import MAX_TEXT_BYTES
 from rmqalloc.evaluation.movement import renamed_clients
 from rmqalloc.fleet.columns import Strings
+from rmqalloc.limits import MAX_TEXT_BYTES
 from rmqalloc.scenarios import (
     AddBroker,
     AddClients,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from loopback import TOPIC, Loopback, running_info
 
 from rmqalloc.cli import main
-from rmqalloc.documents.fields import MAX_QUEUES
+from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.remoting import RemotingError, ResponseError, one_line
 from rmqalloc.remoting._connection import Connection
 from rmqalloc.remoting._frame import RESPONSE, Command, FrameError, decode, encode

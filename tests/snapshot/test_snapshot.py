@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue
-from rmqalloc.documents.fields import MAX_QUEUES
+from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.remoting.loose_json import Pairs
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members

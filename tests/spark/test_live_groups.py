@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc import strategy
-from rmqalloc.documents.fields import MAX_CHANNELS, MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.evaluation import PlanSpec
+from rmqalloc.limits import MAX_CHANNELS, MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from spark_udfs._event_bounds import REFUSED, Window, checked
 from spark_udfs._live_groups import LivePlansError, LiveRules, advance
 from spark_udfs._live_rows import LiveRows

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from rmqalloc.documents.fields import MAX_OF_ROW, MAX_TEXT_BYTES
+from rmqalloc.limits import MAX_OF_ROW, MAX_TEXT_BYTES
 
 BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int64())]))
 QUEUES = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator, Mapping
 
 from rmqalloc.documents import known_names
-from rmqalloc.documents.fields import MAX_QUEUES, FieldError
+from rmqalloc.documents.fields import FieldError
 from rmqalloc.documents.records import kinds_of
+from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Broker, Group, Snapshot
 from rmqalloc.snapshot.unknown import KINDS

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from typing import Any, NamedTuple, TypeVar
 
-from rmqalloc.documents.fields import MAX_QUEUES
 from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.loose_json import Pairs

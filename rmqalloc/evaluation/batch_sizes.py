@@ -10,22 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc.documents.fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet.arrow_columns import check_sound, is_lists, list_lengths, plain
 from rmqalloc.fleet.columns import offsets_of
+from rmqalloc.limits import MAX_OF_ROW, MAX_OWNERS, MAX_ROWS
 from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients, Scenario, SetQueues
 
 Counts = NDArray[np.int64]
 
 MAX_CLIENTS_PER_BATCH = MAX_OF_ROW
 """Most clients of all rows that are worked on at once."""
-
-MAX_ROWS = 1 << 20
-"""Most rows of an output batch."""
-
-MAX_OWNERS = 2**31 - 1
-"""Most owners in a column: Arrow counts the entries of all its lists together in int32."""
 
 _IN_A_COLUMN = f"at most {MAX_OWNERS} owners fit in a column"
 

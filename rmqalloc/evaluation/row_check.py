@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.documents.fields import MAX_TEXT_BYTES
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.row_strategies import (
     OF_TABLES,
@@ -26,6 +25,7 @@ from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import among
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.fleet.lists import QueueLists
+from rmqalloc.limits import MAX_TEXT_BYTES
 from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios.applied_changes import ordered
 from rmqalloc.scenarios.lazy_strings import DistinctLists

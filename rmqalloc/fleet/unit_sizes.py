@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet.columns import Index, Offsets, among, lengths_of
 from rmqalloc.fleet.unit_errors import FleetError, UnitError
-
-MAX_PER_UNIT = 2**31 - 1
-"""Most queues, and most clients, of one unit."""
+from rmqalloc.limits import MAX_PER_UNIT
 
 _FEWER = "Give fewer, or split the unit."
 

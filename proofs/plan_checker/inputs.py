@@ -19,7 +19,7 @@ from rmqalloc.limits import MAX_VIRTUAL_NODES
 from rmqalloc.strategies.by_name import inner_class_of
 from rmqalloc.strategies.config import listed_queues
 from rmqalloc.strategies.dialects import JAVA
-from rmqalloc.views.view_units import MixedRows, ViewUnits
+from rmqalloc.views.view_rows import MixedRows, ViewUnits
 from rmqalloc.views.without_owners import Sharing
 
 Data = dict[str, Any]

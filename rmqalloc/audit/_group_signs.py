@@ -14,7 +14,7 @@ from rmqalloc.snapshot.cut_names import MAX_TOPIC, cut_names
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, TopicBroker
 from rmqalloc.snapshot.unknown import KINDS, Unknowns
 from rmqalloc.views.group_views import is_clustering
-from rmqalloc.views.view_units import differ
+from rmqalloc.views.view_rows import differ
 
 _LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 """Topics that need not have a route."""

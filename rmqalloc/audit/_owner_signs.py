@@ -23,7 +23,7 @@ from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.views.reported import WHOLE_BROKER
-from rmqalloc.views.view_units import view_units
+from rmqalloc.views.view_rows import view_units
 
 _Places = NDArray[np.int64]
 _Mask = NDArray[np.bool_]

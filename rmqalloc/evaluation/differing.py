@@ -20,7 +20,7 @@ from rmqalloc.views.group_views import ViewReader
 from rmqalloc.views.owned_as_computed import OwnedAsComputed
 from rmqalloc.views.reported import ReportedOwners
 from rmqalloc.views.unit_views import UnitViews
-from rmqalloc.views.view_units import differ
+from rmqalloc.views.view_rows import differ
 
 
 def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[str, int | None]:

@@ -13,7 +13,7 @@ import numpy as np
 from rmqalloc.fleet.columns import Index, among, distinct, ranges, repeats_of
 from rmqalloc.ownership._shared_views import Takers
 from rmqalloc.ownership.reader_sets import Keys, Mask, Numbers
-from rmqalloc.views.view_units import MixedRows
+from rmqalloc.views.view_rows import MixedRows
 
 
 class Laid(NamedTuple):

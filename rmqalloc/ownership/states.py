@@ -25,7 +25,7 @@ from rmqalloc.ownership._shared_views import SharedUnits, Takers
 from rmqalloc.ownership.reader_sets import ClientNumbers, Keys, Mask, Numbers, ReaderSets
 from rmqalloc.scenarios.lazy_strings import Derived
 from rmqalloc.strategies.ordering import utf16
-from rmqalloc.views.view_units import MixedRows
+from rmqalloc.views.view_rows import MixedRows
 
 
 class ClientRows(NamedTuple):

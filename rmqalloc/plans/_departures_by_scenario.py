@@ -16,7 +16,7 @@ from rmqalloc.ownership.states import States, numbered
 from rmqalloc.ownership.unit_figures import mixed_figures
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.scenarios import RemoveClients, Scenario
-from rmqalloc.views.view_units import ViewUnits
+from rmqalloc.views.view_rows import ViewUnits
 
 _AT_ONCE = 64
 

@@ -30,7 +30,7 @@ from rmqalloc.text import counted, named, nearest, printable
 from rmqalloc.views.group_views import GroupViews, ViewReader
 from rmqalloc.views.unit_views import UnitViews
 from rmqalloc.views.view import View
-from rmqalloc.views.view_units import differ
+from rmqalloc.views.view_rows import differ
 from rmqalloc.views.without_owners import sharing_of
 
 

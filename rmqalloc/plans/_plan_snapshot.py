@@ -20,11 +20,11 @@ from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.plans.unmatched import missing_names, refused_after
 from rmqalloc.scenarios import Scenario
-from rmqalloc.scenarios.changes import joining_ids, strategies_set
+from rmqalloc.scenarios.scenario import joining_ids, strategies_set
 from rmqalloc.snapshot.matching import ALL, NoMatchError
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.version import __version__
-from rmqalloc.views.view_units import ViewUnits, view_units
+from rmqalloc.views.view_rows import ViewUnits, view_units
 
 
 def plan_snapshot(

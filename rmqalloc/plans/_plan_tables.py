@@ -30,7 +30,7 @@ from rmqalloc.plans._unit_rows import unit_rows
 from rmqalloc.plans._ways_back import Back, ways_back
 from rmqalloc.scenarios import CURRENT, Scenario
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.views.view_units import ViewUnits
+from rmqalloc.views.view_rows import ViewUnits
 
 _SUMS = ("n_queues", "unowned", "double_owned", "moved")
 _STATUS = ("stays", "new", "gone")

@@ -14,7 +14,7 @@ from rmqalloc.ownership.reader_sets import Keys, ReaderSets
 from rmqalloc.ownership.states import ClientRows, State, States
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
 from rmqalloc.scenarios import AddClients, Scenario
-from rmqalloc.scenarios.changes import DEPLOYMENT, ROUTES
+from rmqalloc.scenarios.scenario import DEPLOYMENT, ROUTES
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Snapshot
 from rmqalloc.transitions.handovers import Handovers
 from rmqalloc.transitions.hearing import ROUTES as BY_ROUTES

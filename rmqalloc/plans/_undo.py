@@ -21,7 +21,7 @@ from rmqalloc.plans._unit_rows import Unit, UnitRow, UnitRows, unit_rows
 from rmqalloc.plans._ways_back import OTHER_VIEWS, differ, ways_back
 from rmqalloc.plans.evaluate_views import evaluate_views
 from rmqalloc.scenarios import CURRENT, Scenario
-from rmqalloc.scenarios.changes import joining_ids
+from rmqalloc.scenarios.scenario import joining_ids
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES

@@ -15,11 +15,11 @@ from rmqalloc.evidence.other_dialects import as_set, method_set
 from rmqalloc.fleet import Fleet
 from rmqalloc.globs import matches_any
 from rmqalloc.scenarios import Scenario, SetStrategy, SetVirtualNodes, apply
-from rmqalloc.scenarios.changes import Change
+from rmqalloc.scenarios.scenario import Change
 from rmqalloc.strategies import strategy
 from rmqalloc.strategies.by_name import inner_class_of
 from rmqalloc.strategies.dialects import JAVA
-from rmqalloc.views.view_units import ViewUnits
+from rmqalloc.views.view_rows import ViewUnits
 
 Clients = tuple[tuple[str, str | None], ...]
 Brokers = tuple[tuple[str, int, str | None], ...]

@@ -27,13 +27,13 @@ from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
-from rmqalloc.scenarios.changes import Change
+from rmqalloc.scenarios.scenario import Change
 from rmqalloc.scenarios.subfleet import subfleet
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.by_name import from_label
 from rmqalloc.text import counted, more, printable
-from rmqalloc.views.view_units import ViewUnits
+from rmqalloc.views.view_rows import ViewUnits
 
 _AFTER = (
     "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",

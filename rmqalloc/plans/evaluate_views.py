@@ -33,10 +33,10 @@ from rmqalloc.scenarios import (
     SetStrategy,
     SetVirtualNodes,
 )
-from rmqalloc.scenarios.changes import Change
 from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.scenarios.scenario import Change
 from rmqalloc.strategies.dialects import JAVA
-from rmqalloc.views.view_units import ViewUnits
+from rmqalloc.views.view_rows import ViewUnits
 
 Rows = NDArray[np.int64]
 

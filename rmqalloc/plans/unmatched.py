@@ -23,8 +23,8 @@ from rmqalloc.scenarios import (
     Scenario,
     SetQueues,
 )
-from rmqalloc.scenarios.changes import ALL
 from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.scenarios.scenario import ALL
 from rmqalloc.snapshot.matching import near
 from rmqalloc.text import more
 

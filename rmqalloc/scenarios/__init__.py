@@ -10,7 +10,7 @@
 
 from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.scenarios.applied_changes import apply, ordered
-from rmqalloc.scenarios.changes import (
+from rmqalloc.scenarios.scenario import (
     CURRENT,
     AddBroker,
     AddClients,

@@ -13,7 +13,10 @@ from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import Strings, longest_of
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.scenarios._queue_changes import QueuesUnderChange
-from rmqalloc.scenarios.changes import (
+from rmqalloc.scenarios.client_changes import ClientsUnderChange, generated_names
+from rmqalloc.scenarios.lazy_strings import as_distinct
+from rmqalloc.scenarios.patterns import matches
+from rmqalloc.scenarios.scenario import (
     ALL,
     AddBroker,
     AddClients,
@@ -26,9 +29,6 @@ from rmqalloc.scenarios.changes import (
     SetStrategy,
     SetVirtualNodes,
 )
-from rmqalloc.scenarios.client_changes import ClientsUnderChange, generated_names
-from rmqalloc.scenarios.lazy_strings import as_distinct
-from rmqalloc.scenarios.patterns import matches
 from rmqalloc.scenarios.subfleet import Changed, Rules, among_others, per_unit, subfleet
 from rmqalloc.strategies import Strategy, sort_client_ids
 

@@ -38,8 +38,8 @@ from rmqalloc.scenarios import (
     scenarios_schema,
     to_data,
 )
-from rmqalloc.scenarios.changes import CHANGES
 from rmqalloc.scenarios.patterns import matches
+from rmqalloc.scenarios.scenario import CHANGES
 from rmqalloc.strategies.by_name import rule
 
 SCALE = {"scale_clients": {"to": 8}}

@@ -1,18 +1,15 @@
 """Names made harmless, for they come from the network and may hold anything; and numbers with their nouns."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import islice
 
 __all__ = [
     "counted",
     "did_you_mean",
-    "first_of",
     "harmless",
     "is_formula",
     "message",
-    "more",
-    "named",
     "natural_key",
     "nearest",
     "printable",
@@ -132,40 +129,6 @@ def counted(n: int, one: str, many: str = "") -> str:
     ('1 queue', '1,200 queues', '0 entries')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
-
-
-def more(n: int, what: str = "", how: str = "") -> list[str]:
-    """Return what stands for the things that are left out, and how to see them; nothing if there are none.
-
-    Examples
-    --------
-    >>> more(1200, "topic", " (--top)"), more(1), more(0, "topic")
-    (['and 1,200 more topics (--top)'], ['and 1 more'], [])
-    """
-    return [f"and {counted(n, f'more {what}') if what else f'{n:,} more'}{how}"] if n > 0 else []
-
-
-def first_of(texts: Sequence[str], most: int | None, what: str = "", how: str = "") -> list[str]:
-    """Return the first texts, all of them if ``most`` is None, and how many more there are.
-
-    Examples
-    --------
-    >>> first_of(["a", "b", "c"], 1, "group"), first_of(["a", "b"], 2), first_of(["a", "b"], None)
-    (['a', 'and 2 more groups'], ['a', 'b'], ['a', 'b'])
-    """
-    shown = texts[:most]
-    return [*shown, *more(len(texts) - len(shown), what, how)]
-
-
-def named(names: Sequence[str], most: int = 3) -> str:
-    """Return the first names, and how many more there are.
-
-    Examples
-    --------
-    >>> named(["a", "b"]), named(["a", "b", "c", "d", "e"])
-    ('a, b', 'a, b, c and 2 more')
-    """
-    return " ".join([", ".join(names[:most]), *more(len(names) - most)])
 
 
 def natural_key(name: str) -> tuple[tuple[tuple[int, str], ...], str]:

@@ -34,6 +34,6 @@ MUTANTS = [
     Mutant("rmqalloc/transitions/open_queues.py", "always + counted(until_join), single", "always, single", "nobody waits for one that joins", _OPEN),
     Mutant("rmqalloc/transitions/open_queues.py", "terms.since.always + terms.since.informed", "terms.since.always", "a queue that is lost is lost for a while", _OPEN),
     Mutant("rmqalloc/transitions/hearing.py", "at_once=1 / n_brokers", "at_once=1.0", "every broker knows of a leave at once", f"{_OPEN} tests/rollouts/test_rollout.py"),
-    Mutant("rmqalloc/transitions/several_readers.py", "readers = old & ~informed | new & informed", "readers = old & ~informed", "nobody reads what is new", "tests/plans/test_plan_transitions.py"),
+    Mutant("rmqalloc/transitions/open_shared_queues.py", "readers = old & ~informed | new & informed", "readers = old & ~informed", "nobody reads what is new", "tests/plans/test_plan_transitions.py"),
     Mutant("rmqalloc/transitions/seconds_bound.py", 'math.inf if row["unowned_after"] or seconds is None', "math.inf if seconds is None", "a queue that is lost keeps a bound in seconds", "tests/plans/test_plan_transitions.py"),
 ]  # fmt: skip

@@ -23,10 +23,10 @@ from rmqalloc.advice._sizing import counts_table
 from rmqalloc.advice.advice import GROUPS_SCHEMA, ROOMS_SCHEMA, Advice
 from rmqalloc.evidence import Known
 from rmqalloc.fleet.columns import among, distinct
+from rmqalloc.results.and_more import named
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import MOST_CELLS
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.text import named
 
 
 def advise(

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rmqalloc.advice.advice import ConfigLists
+from rmqalloc.results.and_more import named
 from rmqalloc.results.renderer import skew_text
 from rmqalloc.strategies.by_name import class_of
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]

@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
+from rmqalloc.results.and_more import more, named
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.wrapping import wrapped
-from rmqalloc.text import counted, more, named, printable
+from rmqalloc.text import counted, printable
 
 _SHOWN = 20
 """Groups that are shown unless more are asked for."""

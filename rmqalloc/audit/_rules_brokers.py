@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, backlog, common_topic
 from rmqalloc.model import MessageQueue
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Broker
 from rmqalloc.strategies import sort_queues
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 
 _BRING_BACK = "Start the master again, or let a slave become master"
 

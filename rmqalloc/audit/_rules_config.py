@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
 from rmqalloc.model import MessageQueue
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.strategies import sort_queues
 from rmqalloc.strategies.by_name import class_of, server_side
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 
 
 def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:

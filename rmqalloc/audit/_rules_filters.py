@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import TAG, Filter
-from rmqalloc.text import counted, named, printable, shortened
+from rmqalloc.text import counted, printable, shortened
 
 _MOST_SHOWN = 80  # characters of an expression
 

@@ -11,10 +11,11 @@ from rmqalloc.audit._rules_filters import mixed_filters
 from rmqalloc.audit.finding import Fault, exposed
 from rmqalloc.evidence.method import DEFAULT_STRATEGY
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.results.and_more import named
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import outer_name
 from rmqalloc.strategies.dialects import DIALECTS
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 from rmqalloc.views.unit_views import Queues, UnitViews
 
 

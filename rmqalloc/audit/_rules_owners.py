@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, backlog, exposed, some_of
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.cut_names import MAX_BROKER, MAX_TOPIC
-from rmqalloc.text import named
 from rmqalloc.views.unit_views import UnitViews
 
 

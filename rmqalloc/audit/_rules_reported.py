@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
 from rmqalloc.model import MessageQueue
+from rmqalloc.results.and_more import named
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 from rmqalloc.views.unit_views import UnitViews
 
 _AGAIN = "Take another snapshot after 20 s, in which every client rebalances"

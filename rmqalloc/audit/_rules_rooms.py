@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Topic
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 from rmqalloc.views.unit_views import Ids, Queues
 
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, some_of
 from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Topic
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 from rmqalloc.views.unit_views import UnitViews
 
 

@@ -10,9 +10,10 @@ from rmqalloc.audit.finding import Fault, backlog
 from rmqalloc.limits import check_queue_count
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.remoting.bodies import LOGICAL_BROKER_PREFIX
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Topic, TopicBroker
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 from rmqalloc.views.unit_views import Queues
 
 

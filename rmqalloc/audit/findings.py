@@ -15,11 +15,12 @@ from rmqalloc.audit.reach import Reach, unread_row
 from rmqalloc.audit.reach_text import reach_lines
 from rmqalloc.evidence import Evidence
 from rmqalloc.results import TableResult
+from rmqalloc.results.and_more import first_of
 from rmqalloc.results.renderer import marked
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.wrapping import wrapped
 from rmqalloc.snapshot.unknown import NotKnown
-from rmqalloc.text import counted, first_of, printable
+from rmqalloc.text import counted, printable
 
 MOST_NAMES = 20
 """Queues and clients of a finding that are named where not all are asked for."""

@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 
 from rmqalloc.audit.group_table import GroupList, is_unknown
 from rmqalloc.results import drawn
+from rmqalloc.results.and_more import more
 from rmqalloc.results.renderer import NOTHING, figure, marked_table, skew_text
-from rmqalloc.text import counted, more
+from rmqalloc.text import counted
 
 _SHOWN = 20
 _PROBLEMS = ("unowned", "double_owned", "unread", "idle", "errors", "warnings")

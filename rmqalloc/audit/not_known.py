@@ -9,9 +9,10 @@ from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.audit.reach import topics_without_group
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.unknown import KINDS, NotKnown, Unknowns
-from rmqalloc.text import named, printable
+from rmqalloc.text import printable
 from rmqalloc.views.group_views import is_clustering
 
 _LISTS = ("clients", "subscriptions")

@@ -15,9 +15,10 @@ from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import drawn
+from rmqalloc.results.and_more import first_of, more, named
 from rmqalloc.results.renderer import MARK_WIDTH, NOTHING, figure, marked, marked_table, text_table
 from rmqalloc.results.wrapping import width_of, wrapped
-from rmqalloc.text import counted, first_of, more, named, printable
+from rmqalloc.text import counted, printable
 
 _SHOWN = 20
 _MOST_BROKERS = 4

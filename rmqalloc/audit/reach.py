@@ -14,11 +14,11 @@ from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit.reach_answers import Answer, WrittenTopics, answers_of
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
+from rmqalloc.results.and_more import named
 from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.system_topics import is_system_topic
 from rmqalloc.snapshot.unknown import Unknowns
-from rmqalloc.text import named
 
 UNREAD_SCHEMA = columns(
     "consumer_group topic reason queues: string", "n_queues n_written messages n_without_lag: int64", "detail: string"

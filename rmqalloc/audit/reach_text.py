@@ -8,9 +8,10 @@ from typing import IO
 from rmqalloc.audit.reach import Reach, queue_ranges
 from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.results.and_more import first_of, more, named
 from rmqalloc.results.renderer import text_table
 from rmqalloc.results.wrapping import wrapped
-from rmqalloc.text import counted, first_of, more, named, printable
+from rmqalloc.text import counted, printable
 
 _HEADER = ("messages", "group", "topic", "reason", "queues", "", "detail")
 _MOST_RANGES = 4

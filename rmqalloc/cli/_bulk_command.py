@@ -15,7 +15,8 @@ from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import ChangingLine, draw, say
 from rmqalloc.errors import ArgumentError
-from rmqalloc.text import named, printable, without_secrets
+from rmqalloc.results.and_more import named
+from rmqalloc.text import printable, without_secrets
 from spark_udfs.job.job_options import JOB_ARGUMENTS, JOB_OPTIONS
 
 if TYPE_CHECKING:

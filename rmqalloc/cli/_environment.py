@@ -17,7 +17,8 @@ from click.core import ParameterSource
 from rmqalloc.cli._help_sections import write_options
 from rmqalloc.cli._renamed import UNTIL
 from rmqalloc.cli._sink import tell
-from rmqalloc.text import counted, named, nearest
+from rmqalloc.results.and_more import named
+from rmqalloc.text import counted, nearest
 
 __all__ = ["NO_OPTIONS", "PREFIX", "Verb", "former_names", "variables"]
 

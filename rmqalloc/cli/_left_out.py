@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._sink import print_notes
-from rmqalloc.text import named
+from rmqalloc.results.and_more import named
 
 if TYPE_CHECKING:
     from rmqalloc.cli._snapshot_input import Inputs

@@ -12,7 +12,7 @@ from rmqalloc.cli._options import Changes
 from rmqalloc.cli._sink import print_notes
 from rmqalloc.cli._snapshot_input import Inputs
 from rmqalloc.errors import RoomsUnknownError
-from rmqalloc.text import first_of
+from rmqalloc.results.and_more import first_of
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known

@@ -13,7 +13,8 @@ from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import informed_by_option, strategy_options
 from rmqalloc.cli._planning import rooms_unknown, tell_broken
-from rmqalloc.cli._rollout_options import (
+from rmqalloc.cli._self_check import hold_to_itself
+from rmqalloc.cli._shared_rollout_options import (
     Printing,
     batch_option,
     only_topic,
@@ -21,7 +22,6 @@ from rmqalloc.cli._rollout_options import (
     rollout_options,
     write_figures,
 )
-from rmqalloc.cli._self_check import hold_to_itself
 from rmqalloc.cli._sink import draw, print_notes
 from rmqalloc.cli._snapshot_input import Inputs, snapshot_of
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli._sink import print_notes
-from rmqalloc.text import counted, first_of
+from rmqalloc.results.and_more import first_of
+from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     from rmqalloc.plans import Plan

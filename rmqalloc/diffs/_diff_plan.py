@@ -25,9 +25,9 @@ from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.ownership.named_states import KnownOwners, Unit, by_name
 from rmqalloc.ownership.reader_sets import ABSENT
 from rmqalloc.plans import Plan
+from rmqalloc.results.and_more import named
 from rmqalloc.scenarios import AddClients, ScaleClients
 from rmqalloc.snapshot.snapshot import Client, Group
-from rmqalloc.text import named
 
 T = TypeVar("T")
 

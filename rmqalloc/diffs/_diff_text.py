@@ -16,11 +16,12 @@ from rmqalloc.diffs._diff_result import ComparedState, Diff
 from rmqalloc.diffs._diff_sums import cause_words, explanation, plan_sentence, sentence
 from rmqalloc.plans.plan_text import OPEN, open_queues
 from rmqalloc.results import drawn
+from rmqalloc.results.and_more import more
 from rmqalloc.results.html_text import escaped
 from rmqalloc.results.renderer import MARK_WIDTH, arrow, figure, marked_table, order_of, scaled, text_table, warned
 from rmqalloc.results.table_result import Section
 from rmqalloc.results.wrapping import fields, wrapped
-from rmqalloc.text import counted, more, printable
+from rmqalloc.text import counted, printable
 
 Row = Mapping[str, Any]
 

@@ -9,8 +9,9 @@ from rmqalloc.diffs._changes_between import Change
 from rmqalloc.diffs._diff_result import ComparedState
 from rmqalloc.diffs._snapshot_side import SnapshotSide, why_not_compared
 from rmqalloc.ownership.named_states import Unit
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Group
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 
 _CLIENTS_HIDDEN = "a partial snapshot lacks clients that the other one has"
 QUEUES_HIDDEN = "a partial snapshot lacks the topic or brokers of it that the other one has"

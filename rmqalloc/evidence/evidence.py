@@ -17,11 +17,12 @@ from rmqalloc.evidence.client_method import is_plain, known_by_client
 from rmqalloc.evidence.method import Method
 from rmqalloc.globs import matches_any
 from rmqalloc.results import TableResult
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.cut_names import cut_names
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.snapshot.unknown import KINDS, Unknowns
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 
 EVIDENCE_SCHEMA = pa.schema(
     [

@@ -8,10 +8,11 @@ from typing import Any
 
 from rmqalloc.evidence.client_method import dialect_of_all, is_served, method_of_group, spoken
 from rmqalloc.evidence.method import Method
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.snapshot import Client, Group
 from rmqalloc.strategies.by_name import full_name, outer_name
 from rmqalloc.strategies.dialects import DIALECTS, JAVA, dialect_of
-from rmqalloc.text import counted, named, printable
+from rmqalloc.text import counted, printable
 
 _JAVAS = "Java's rule is planned instead"
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from rmqalloc.errors import ArgumentError, Error
-from rmqalloc.text import first_of
 
 REPORT = 'Use on_error="report" to assign the others.'
 
@@ -45,6 +44,8 @@ class FleetError(Error, ValueError):
     SHOWN = 5
 
     def __init__(self, errors: Sequence[UnitError], n_units: int, hint: str = REPORT) -> None:
+        from rmqalloc.results.and_more import first_of
+
         self.errors = list(errors)
         self.n_units = n_units
         self.hint = hint

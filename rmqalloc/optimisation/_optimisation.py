@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from rmqalloc.optimisation.goals import GOALS
 from rmqalloc.results import TableResult
+from rmqalloc.results.and_more import more
 from rmqalloc.results.renderer import bound, cell_text, duration, figure, marked_table, tenths
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.wrapping import fields, shell_lines, wrapped
-from rmqalloc.text import more, printable
+from rmqalloc.text import printable
 
 MOST_SHOWN = 20
 """Ways of each group that are shown as text, unless told otherwise."""

@@ -18,6 +18,7 @@ from rmqalloc.globs import literal
 from rmqalloc.limits import MAX_OF_ROW
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
+from rmqalloc.results.and_more import named
 from rmqalloc.results.table_result import checked_top
 from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.snapshot.matching import by_name, no_match
@@ -26,7 +27,7 @@ from rmqalloc.snapshot.units import read_units
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.ordering import utf16
-from rmqalloc.text import counted, named, nearest, printable
+from rmqalloc.text import counted, nearest, printable
 from rmqalloc.views.group_views import GroupViews, ViewReader
 from rmqalloc.views.unit_views import UnitViews
 from rmqalloc.views.view import View

@@ -20,7 +20,7 @@ from rmqalloc.transitions.handovers import Handovers
 from rmqalloc.transitions.hearing import ROUTES as BY_ROUTES
 from rmqalloc.transitions.hearing import Hearing, hearing_of
 from rmqalloc.transitions.open_queues import Open, open_queues
-from rmqalloc.transitions.several_readers import ReadersOfStep, correct_row
+from rmqalloc.transitions.open_shared_queues import ReadersOfStep, correct_row
 
 Mask = NDArray[np.bool_]
 Columns = dict[str, Any]

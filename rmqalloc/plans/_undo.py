@@ -20,12 +20,13 @@ from rmqalloc.plans._plan_snapshot import plan_snapshot, planned, read_views
 from rmqalloc.plans._unit_rows import Unit, UnitRow, UnitRows, unit_rows
 from rmqalloc.plans._ways_back import OTHER_VIEWS, differ, ways_back
 from rmqalloc.plans.evaluate_views import evaluate_views
+from rmqalloc.results.and_more import first_of, named
 from rmqalloc.scenarios import CURRENT, Scenario
 from rmqalloc.scenarios.scenario import joining_ids
 from rmqalloc.snapshot.matching import NoMatchError
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
-from rmqalloc.text import counted, did_you_mean, first_of, named
+from rmqalloc.text import counted, did_you_mean
 
 MOST_WAYS = 50
 """Most ways back that are planned together; of each there is a scenario of its own."""

@@ -28,10 +28,11 @@ from rmqalloc.plans._replay_limits import check_size
 from rmqalloc.plans._signature import is_signed, read_key
 from rmqalloc.plans.plan_writing import PlanError, canonical
 from rmqalloc.plans.replan import inputs_in, replanned
+from rmqalloc.results.and_more import first_of
 from rmqalloc.results.wrapping import wrapped
 from rmqalloc.snapshot.files import read
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.text import first_of, message
+from rmqalloc.text import message
 from rmqalloc.version import __version__
 
 _MOST_SHOWN = 20

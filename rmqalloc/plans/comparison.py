@@ -22,6 +22,7 @@ from rmqalloc.plans._departures_by_scenario import mixed_departures, split_group
 from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.plans.unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult
+from rmqalloc.results.and_more import more
 from rmqalloc.results.renderer import figure, skew_text, tenths, text_table
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.table_result import checked_top
@@ -32,7 +33,7 @@ from rmqalloc.scenarios.subfleet import subfleet
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.by_name import from_label
-from rmqalloc.text import counted, more, printable
+from rmqalloc.text import counted, printable
 from rmqalloc.views.view_rows import ViewUnits
 
 _AFTER = (

@@ -16,6 +16,7 @@ from rmqalloc.plans.plan_totals import client_totals, summaries
 from rmqalloc.plans.unmatched import unassigned
 from rmqalloc.plans.worst_first import ROUNDING, queues_cured, worst_groups
 from rmqalloc.results import drawn
+from rmqalloc.results.and_more import more
 from rmqalloc.results.html_text import name as name_markup
 from rmqalloc.results.renderer import (
     NOTHING,
@@ -31,7 +32,7 @@ from rmqalloc.results.renderer import (
 )
 from rmqalloc.results.table_result import Section
 from rmqalloc.results.wrapping import fields, wrapped
-from rmqalloc.text import counted, more, printable
+from rmqalloc.text import counted, printable
 from rmqalloc.views.without_owners import SHARED
 
 OPEN = {"unowned": "owned by nobody", "double_owned": "owned by several clients"}

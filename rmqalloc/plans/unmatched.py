@@ -12,6 +12,7 @@ from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.globs import glob, is_pattern
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._plan import Plan
+from rmqalloc.results.and_more import more
 from rmqalloc.scenarios import (
     CURRENT,
     AddBroker,
@@ -26,7 +27,6 @@ from rmqalloc.scenarios import (
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.scenarios.scenario import ALL
 from rmqalloc.snapshot.matching import near
-from rmqalloc.text import more
 
 NO_ROOM = "Machine room is null"
 """How Java's text begins where a client or broker has no machine room."""

@@ -2,6 +2,8 @@
 
 ``table_result``
     What every result of a verb can do.
+``and_more``
+    The first few of many things, and how many more there are.
 ``renderer``, ``html_text``
     All that text for people is made of; text that is safe in HTML.
 ``schemas``

@@ -16,7 +16,7 @@ from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts.schedule import Mask
 from rmqalloc.transitions.handovers import Handovers
 from rmqalloc.transitions.open_queues import Open, open_queues
-from rmqalloc.transitions.several_readers import ReadersOfStep, correct_row
+from rmqalloc.transitions.open_shared_queues import ReadersOfStep, correct_row
 
 Columns = dict[str, NDArray[Any]]
 

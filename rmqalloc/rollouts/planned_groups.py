@@ -17,6 +17,7 @@ from rmqalloc.evidence.client_method import accepted, is_plain, known_by_client,
 from rmqalloc.evidence.other_dialects import dialect_to_join, dialects_in
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import among
+from rmqalloc.results.and_more import named
 from rmqalloc.rollouts.schedule import ClientKind, GroupAtStart, Mask
 from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.snapshot.matching import none_planned
@@ -24,7 +25,6 @@ from rmqalloc.snapshot.snapshot import Client, Group, Snapshot
 from rmqalloc.snapshot.units import read_units
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.dialects import JAVA
-from rmqalloc.text import named
 
 _TWINS = "a client id of the group is empty or listed twice, which must be corrected first"
 _BY_ID = "the lists of CONFIG are by client id and its clients would have other ids; with stable ids it can be planned"

@@ -13,13 +13,14 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.globs import literal
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
+from rmqalloc.results.and_more import named
 from rmqalloc.rollouts.planned_groups import first_queues, planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import GroupAtStart, Mask, Schedule, fresh_clients, refresh, still
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Snapshot, TopicBroker
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted
 
 _SHOWN = 5
 

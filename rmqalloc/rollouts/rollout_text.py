@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.results import drawn
+from rmqalloc.results.and_more import first_of, more
 from rmqalloc.results.renderer import (
     bound,
     duration,
@@ -31,7 +32,7 @@ from rmqalloc.results.renderer import (
 from rmqalloc.results.wrapping import fields, wrapped
 from rmqalloc.rollouts._batch_budget import BudgetedBatches
 from rmqalloc.rollouts.rollout_result import Rollout
-from rmqalloc.text import counted, first_of, more, printable
+from rmqalloc.text import counted, printable
 
 _SHOWN = 20
 _FEW_GROUPS = 3

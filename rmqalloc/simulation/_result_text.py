@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.results import drawn
+from rmqalloc.results.and_more import more
 from rmqalloc.results.renderer import duration, figure, text_table
 from rmqalloc.results.wrapping import GAP, line_width, width_of, wrapped
 from rmqalloc.simulation._result import Ownership, Result
 from rmqalloc.simulation._timeline import Spans
-from rmqalloc.text import more, printable, shortened
+from rmqalloc.text import printable, shortened
 
 COLUMNS, LEAST_COLUMNS = 96, 24
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.snapshot.snapshot import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.text import named
 
 """What the name of a group's retry topic begins with."""
 

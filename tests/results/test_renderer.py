@@ -11,6 +11,7 @@ from source_modules import MODULES
 
 import rmqalloc
 from rmqalloc.cli import _sink as sink
+from rmqalloc.results.and_more import first_of, more, named
 from rmqalloc.results.renderer import (
     BOLD,
     arrow,
@@ -29,7 +30,6 @@ from rmqalloc.results.renderer import (
 from rmqalloc.results.schemas import columns
 from rmqalloc.results.wrapping import width_of
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.text import first_of, more, named
 
 HOSTILE = "g\x1b[31m\x1b]0;t\x07\u202e\r\nPlan: forged"
 ROWS = [("a-name-that-is-much-too-long-for-a-line-and-tells-its-end-7", "orders", "1,200"), ("订单" * 12, "t", "3")]

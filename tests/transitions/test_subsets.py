@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rmqalloc.transitions._chances import ReaderCounts, expected_by_chance, expected_by_number
-from rmqalloc.transitions.several_readers import most_in_subsets
+from rmqalloc.transitions.open_shared_queues import most_in_subsets
 
 
 def drawn(seed):

@@ -17,8 +17,9 @@ from rmqalloc.evidence.evidence import BY_CLIENT
 from rmqalloc.plans import Plan
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table, number_columns
+from rmqalloc.results.and_more import first_of, named
 from rmqalloc.results.html_text import escaped, name
-from rmqalloc.text import counted, first_of, named, shortened
+from rmqalloc.text import counted, shortened
 
 MOST_ROWS, MOST_NAMES, MOST_TEXT = 50, 12, 120
 SOURCES = {

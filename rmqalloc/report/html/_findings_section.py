@@ -10,8 +10,9 @@ from rmqalloc.audit.finding import SEVERITIES, Finding
 from rmqalloc.audit.reach import queue_ranges
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
+from rmqalloc.results.and_more import first_of
 from rmqalloc.results.html_text import escaped, name
-from rmqalloc.text import counted, first_of, natural_key
+from rmqalloc.text import counted, natural_key
 
 MOST_SHOWN, MOST_FINDINGS = 3, 200
 """Findings that stand open above the figures of a plan, and findings in all."""

@@ -25,9 +25,10 @@ from rmqalloc.report.html.charts._bars import owners_figure
 from rmqalloc.report.html.charts._flows import flow_counts, flows_figure
 from rmqalloc.report.html.charts._heat import heat_figure
 from rmqalloc.report.html.charts._loads import Loads
+from rmqalloc.results.and_more import first_of
 from rmqalloc.results.html_text import escaped, name, number
 from rmqalloc.results.renderer import arrow
-from rmqalloc.text import counted, first_of, natural_key
+from rmqalloc.text import counted, natural_key
 
 MOST_ROWS = 50
 FEW_CLIENTS, MOST_NAMED = 20, 3

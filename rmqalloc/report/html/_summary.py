@@ -13,9 +13,10 @@ from rmqalloc.plans import Gates, Plan
 from rmqalloc.plans.plan_totals import Summary, summaries
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import BeforeAfter, TableColumn, class_of, html_table
+from rmqalloc.results.and_more import first_of
 from rmqalloc.results.html_text import escaped, name, number
 from rmqalloc.scenarios import CURRENT
-from rmqalloc.text import counted, first_of
+from rmqalloc.text import counted
 
 MOST_HEADLINES, MOST_LISTED, MOST_FAILED = 6, 20, 50
 """Scenarios with figures above the table, texts of a list, rows of what could not be planned."""

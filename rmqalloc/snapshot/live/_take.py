@@ -17,12 +17,12 @@ from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
 from rmqalloc.remoting.client import Access, Remote
 from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.results.and_more import first_of, named
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.snapshot.snapshot import Broker, Group, Lag, Snapshot, SourceError, Topic
 from rmqalloc.snapshot.system_topics import is_system_topic
-from rmqalloc.text import first_of, named
 
 NAME_SERVER = "name server"
 _NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.files.mqadmin._consumed import Consumed, put_together
 from rmqalloc.snapshot.files.mqadmin._group_names import is_retry_topic_of
 from rmqalloc.snapshot.files.mqadmin._outputs import Connected, ListedGroup, Progress
@@ -15,7 +16,7 @@ from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, RunningInfo
 from rmqalloc.snapshot.snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.text import named, printable
+from rmqalloc.text import printable
 
 _OTHERS = {
     "subscriptions": "only groups whose outputs are given are known",

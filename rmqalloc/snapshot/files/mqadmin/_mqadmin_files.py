@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from rmqalloc.documents import Source
 from rmqalloc.model import MessageQueue
+from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
 from rmqalloc.snapshot.files.mqadmin._gathered import Gathered
@@ -17,7 +18,7 @@ from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._answers import ClientConnection
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Snapshot, Topic
-from rmqalloc.text import counted, named, printable
+from rmqalloc.text import counted, printable
 
 _ALLOCATION = "allocateMQ"
 _NOT_READ = {one.command: one for one in OTHERS}

@@ -18,7 +18,7 @@ from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import draw, hand_over, print_notes
 from rmqalloc.cli._snapshot_input import Inputs, snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
-from rmqalloc.text import first_of
+from rmqalloc.results.and_more import first_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rmqalloc.transitions.open_queues import Open
-from rmqalloc.transitions.several_readers import ReadersOfStep, correct_row
+from rmqalloc.transitions.open_shared_queues import ReadersOfStep, correct_row
 
 
 def corrected(step, most=0):

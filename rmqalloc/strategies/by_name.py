@@ -113,7 +113,7 @@ def class_of(name: str) -> type[Strategy]:
     >>> class_of("MACHINE_ROOM_NEARBY-AVG").__name__, class_of("OTHER").__name__
     ('MachineRoomNearby', 'Strategy')
     """
-    return STRATEGIES.get(name) or STRATEGIES.get(split(name, STRATEGIES)[0], Strategy)
+    return STRATEGIES.get(name if name in STRATEGIES else split(name, STRATEGIES)[0], Strategy)
 
 
 def inner_class_of(name: str) -> type[Strategy]:

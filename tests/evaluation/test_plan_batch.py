@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 from plan_rows import assert_same, batch_of, good_row
 
-from rmqalloc.evaluation import assigner, limits
+from rmqalloc.evaluation import assigner, batch_sizes
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evaluation.batch_planning import BEST_BY, ErrCode, PlanSpec, plan_batch, plan_stream
 from rmqalloc.evaluation.expand import (
@@ -271,7 +271,7 @@ def test_neither_pickling_nor_slicing_changes_an_answer(data):
 
 
 def test_pieces_stay_within_their_bounds(monkeypatch):
-    monkeypatch.setattr(limits, "MAX_ROWS", 7)
+    monkeypatch.setattr(batch_sizes, "MAX_ROWS", 7)
     rows = [good_row() for _ in range(5)]
     spec = PlanSpec(scenarios=[{"name": "x", "changes": [{"scale_clients": {"to": 1}}]}])
     assert [piece.num_rows for piece in plan_stream([batch_of(rows)], spec)] == [6, 4]

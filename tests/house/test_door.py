@@ -28,7 +28,7 @@ VERBS = (
     ),
     *("simulate", "verify"),
 )
-AT_IMPORT = {"_engine", "globs", "lazy", "text", "version", "errors", "fleet", "model", "strategies"}
+AT_IMPORT = {"_engine", "globs", "lazy", "limits", "text", "version", "errors", "fleet", "model", "strategies"}
 
 
 def test_importing_rmqalloc_loads_the_engine_alone():

@@ -8,7 +8,7 @@ import pytest
 
 from rmqalloc.advice._config_lists import balanced_owners
 from rmqalloc.documents.fields import FieldError, Text, Whole
-from rmqalloc.evaluation import limits
+from rmqalloc.evaluation import batch_sizes
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evaluation.batch_sizes import MAX_CLIENTS_PER_BATCH, Sizes
 from rmqalloc.evaluation.row_check import MAX_CLIENT_ID_BYTES, ErrCode
@@ -61,7 +61,7 @@ def test_a_row_at_its_bound_fills_a_piece_and_one_above_counts_nothing():
 
 
 def test_a_piece_has_as_many_rows_as_an_output_batch(monkeypatch):
-    monkeypatch.setattr(limits, "MAX_ROWS", 4)
+    monkeypatch.setattr(batch_sizes, "MAX_ROWS", 4)
     four = sized([0] * 4, [0] * 4, [0] * 4)
     assert [*four.pieces(8, False, 2)] == [(0, 2), (2, 4)]
     assert [*four.pieces(8, False, 1)] == [(0, 4)]

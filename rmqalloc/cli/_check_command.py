@@ -14,10 +14,11 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, seconds
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import print_lacks, weak_code
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._sink import print_notes
-from rmqalloc.cli._snapshot_input import Inputs, snapshot_of, snapshot_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options
 from rmqalloc.cli._watch import settled, watch
 from rmqalloc.text import did_you_mean
 

@@ -8,12 +8,13 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import Changes, candidate, change_options
 from rmqalloc.cli._planning import rooms_unknown
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import print_notes
-from rmqalloc.cli._snapshot_input import Inputs, snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.strategies.spelled import labels_of
 

@@ -8,10 +8,10 @@ import click
 
 from rmqalloc.cli import _contexts
 from rmqalloc.cli._command_groups import Suggesting
+from rmqalloc.cli._inputs import ALL, Inputs
 from rmqalloc.cli._left_out import partial_code
 from rmqalloc.cli._live_options import Live, live_snapshot
 from rmqalloc.cli._sink import say
-from rmqalloc.cli._snapshot_input import ALL, Inputs
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import ALL
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import print_notes
-from rmqalloc.cli._snapshot_input import ALL
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:

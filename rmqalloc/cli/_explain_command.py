@@ -9,10 +9,11 @@ import click
 
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import candidate
 from rmqalloc.cli._sink import draw, hand_over
-from rmqalloc.cli._snapshot_input import Inputs, snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
 
 
 @click.command(cls=Verb)

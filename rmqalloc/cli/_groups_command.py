@@ -7,8 +7,9 @@ from dataclasses import replace
 import click
 
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import answered_code
-from rmqalloc.cli._snapshot_input import Inputs, snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 

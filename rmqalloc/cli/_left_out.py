@@ -10,7 +10,7 @@ from rmqalloc.cli._sink import print_notes
 from rmqalloc.results.and_more import named
 
 if TYPE_CHECKING:
-    from rmqalloc.cli._snapshot_input import Inputs
+    from rmqalloc.cli._inputs import Inputs
     from rmqalloc.evidence import Known
     from rmqalloc.snapshot.snapshot import Snapshot, SourceError
 

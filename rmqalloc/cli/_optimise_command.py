@@ -11,11 +11,12 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Amount, Choice, Command, Count, TextType, bundle, read_by
 from rmqalloc.cli._command_groups import Suggesting
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import file_to_write, informed_by_option
 from rmqalloc.cli._planning import tell_broken
 from rmqalloc.cli._sink import print_notes
-from rmqalloc.cli._snapshot_input import Inputs, snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.store import write_file
 from rmqalloc.strategies.spelled import labels_of

@@ -10,6 +10,7 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Amount, Choice, Count
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import (
     Changes,
@@ -22,7 +23,7 @@ from rmqalloc.cli._planning import plan_inputs, tell_broken
 from rmqalloc.cli._saved_plans import Undo, check_usage, save, signing_key, undo_option, undone
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import hand_over, print_notes
-from rmqalloc.cli._snapshot_input import Inputs, snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:

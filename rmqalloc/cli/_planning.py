@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._options import Changes
 from rmqalloc.cli._sink import print_notes
-from rmqalloc.cli._snapshot_input import Inputs
 from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.results.and_more import first_of
 

@@ -8,10 +8,11 @@ import click
 
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import file_to_write
 from rmqalloc.cli._sink import hand_over, print_notes
-from rmqalloc.cli._snapshot_input import Inputs, snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.store import write_file
 

@@ -10,6 +10,7 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Amount, Count
 from rmqalloc.cli._command_groups import Suggesting
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import informed_by_option, strategy_options
 from rmqalloc.cli._planning import rooms_unknown, tell_broken
@@ -23,7 +24,7 @@ from rmqalloc.cli._shared_rollout_options import (
     write_figures,
 )
 from rmqalloc.cli._sink import draw, print_notes
-from rmqalloc.cli._snapshot_input import Inputs, snapshot_of
+from rmqalloc.cli._snapshot_input import snapshot_of
 
 
 @click.group(cls=Suggesting)

@@ -11,12 +11,13 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Amount, Choice, Command, Count, bundle, read_by
+from rmqalloc.cli._inputs import Inputs
 from rmqalloc.cli._left_out import doubt_code
 from rmqalloc.cli._options import max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import draw, hand_over, print_notes
-from rmqalloc.cli._snapshot_input import Inputs, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.results.and_more import first_of
 

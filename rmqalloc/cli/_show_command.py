@@ -10,8 +10,9 @@ import click
 
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import ALL, Inputs
 from rmqalloc.cli._left_out import answered_code
-from rmqalloc.cli._snapshot_input import ALL, Inputs, snapshot_of, snapshot_options, strategy_known_options
+from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 _TABLES = {"queue": "queues", "client": "clients", "host": "hosts"}

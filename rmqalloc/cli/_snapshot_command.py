@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import ALL, Inputs
 from rmqalloc.cli._left_out import partial_code
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 from rmqalloc.cli._sink import print_notes
-from rmqalloc.cli._snapshot_input import ALL, Inputs
 
 
 @click.command(cls=Verb)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli._choices import Command, bundle
-from rmqalloc.cli._snapshot_input import ALL, EvidenceOptions, Inputs, evidence_options, known_by_options
+from rmqalloc.cli._inputs import ALL, EvidenceOptions, Inputs
+from rmqalloc.cli._snapshot_input import evidence_options, known_by_options
 
 if TYPE_CHECKING:
     from rmqalloc.evidence import Known

@@ -22,7 +22,7 @@ from rmqalloc.plans import (
     unmatched,
 )
 from rmqalloc.plans.comparison import Candidate, compare
-from rmqalloc.report.html import _scenario as scenario_page
+from rmqalloc.report.html import _scenario_section as scenario_page
 from rmqalloc.report.html import report
 from rmqalloc.rollouts.resize import resize_queues
 from rmqalloc.scenarios import RemoveClients, Scenario

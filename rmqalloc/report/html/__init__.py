@@ -10,7 +10,7 @@ from rmqalloc.plans import Gates, Plan
 from rmqalloc.report.html._evidence_section import evidence_line, evidence_section, plan_evidence
 from rmqalloc.report.html._findings_section import findings_section
 from rmqalloc.report.html._page import report_page
-from rmqalloc.report.html._scenario import PICTURED, scenario_section
+from rmqalloc.report.html._scenario_section import PICTURED, scenario_section
 from rmqalloc.report.html._summary import failed_section, origin_section, summary_section
 from rmqalloc.report.html._unread_section import unread_section
 from rmqalloc.text import counted

@@ -25,6 +25,7 @@ FOUNDATIONS = {
     "errors",
     "text",
     "lazy",
+    "limits",
     "extras",
     "timers",
     "setup.py",

@@ -258,7 +258,7 @@ class MachineRoomNearby(OverParts[Inner]):
 
 
 def _asks(fleet: Fleet, unit: int) -> bool:
-    """Return True if a client of a unit has an id: one without is refused before it asks for any room."""
+    """Return False if a unit has clients and none an id: one without is refused before it asks for any room."""
     lists, at = fleet.client_lists, fleet.unit_client_list[unit]
     mine = slice(lists.offsets[at], lists.offsets[at + 1])
     return lists.offsets[at] == lists.offsets[at + 1] or not lists.empty_id[mine].all()

@@ -5,6 +5,7 @@ Results go to standard output; notes, progress and errors to standard error.
 Exit codes, what each means and which a verb can end with: `rmqalloc.cli._exit_codes`.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -15,7 +16,7 @@ from rmqalloc.extras import needs
 class _NoPandas:
     """Keep pandas from being imported: pyarrow does so for its first array, to tell a data frame from a list.
 
-    That import takes longer than most verbs do, and none has data frames but those of `_ON_SPARK`.
+    That import takes longer than most verbs do, and none has data frames but what runs on Spark.
     """
 
     @staticmethod
@@ -25,13 +26,14 @@ class _NoPandas:
             raise ModuleNotFoundError("the rmqalloc command does without pandas", name=name)
 
 
-_ON_SPARK = {"bulk", "doctor"}
-"""Verbs that may start PySpark, which refuses to work without pandas."""
+def _may_start_spark() -> bool:
+    """Return whether this command may start PySpark, which refuses to work without pandas."""
+    return not {"--spark", "doctor"}.isdisjoint(sys.argv) or "RMQALLOC_BULK_SPARK" in os.environ
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; what the console script calls, without arguments."""
-    if argv is None and _ON_SPARK.isdisjoint(sys.argv):  # the process is rmqalloc's alone
+    if argv is None and not _may_start_spark():  # the process is rmqalloc's alone
         sys.meta_path.insert(0, _NoPandas)
     try:
         import click  # noqa: F401

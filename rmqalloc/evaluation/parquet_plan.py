@@ -119,18 +119,21 @@ def plan_writer(
 ) -> pq.ParquetWriter:
     """Return a Parquet writer of a plan that leaves out what costs time and serves no reader.
 
-    A file has statistics of all columns but the owners, which no reader filters by. Where a unit has one row, hardly any group
-    occurs twice, so group names get no dictionary.
+    Where a unit has one row, names get no dictionary, for hardly any occurs twice. A dictionary of figures leaves nothing to
+    compress. A file has statistics of all columns but the owners, which no reader filters by.
     """
     named_once = spec.output == "best" or not spec.scenarios
     columns = [name for name in spec.schema.names if name != "owners"]
-    coded = [name for name in columns if not (named_once and name == "consumer_group")]
+    names = ["consumer_group", "topic"]
+    coded = [name for name in columns if not (named_once and name in names)]
+    own, owners = [field.name for field in before], ["owners.list.element"] * ("owners" in spec.schema.names)
+    squeezed = {*own, *names, "err_msg", *owners}
     return pq.ParquetWriter(
         where,
         pa.schema([*before, *spec.schema]),
-        compression="zstd",
-        use_dictionary=[*(field.name for field in before), *coded, "owners.list.element"],
-        write_statistics=[*(field.name for field in before), *columns],
+        compression={name: "zstd" if name in squeezed else "none" for name in (*own, *columns, *owners)},
+        use_dictionary=[*own, *coded, *owners],
+        write_statistics=[*own, *columns],
         write_batch_size=8192,
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.acero  # before threads: `group_by` imports it
-import pyarrow.compute as pc
 
+from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.results.renderer import skew_text
 
 SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
@@ -71,12 +71,18 @@ def totals_of(batch: pa.RecordBatch) -> ByScenario:
     >>> totals_of(pa.RecordBatch.from_pylist([{"scenario": "current", "n_queues": 4, "err_code": 0}], PLAN_SCHEMA))
     {'current': Totals(units=1, bad_units=0, queues=4, unowned=0, idle=0, moved=0, max_skew=0)}
     """
-    columns = ["scenario", *SUMS.values(), "skew", "err_code"]
-    table = pa.table([batch.column(name) for name in columns], columns)
-    table = table.append_column("bad", pc.not_equal(table["err_code"], 0).cast(pa.int64()))
-    wanted = [("err_code", "count"), ("bad", "sum"), *((name, "sum") for name in SUMS.values()), ("skew", "max")]
-    found = table.group_by("scenario", use_threads=False).aggregate(wanted).to_pylist()
-    return {row["scenario"] or "": Totals(*(row[f"{name}_{how}"] or 0 for name, how in wanted)) for row in found}
+    scenarios = batch.column("scenario").dictionary_encode()
+    names = [*scenarios.dictionary.to_pylist(), ""]
+    number = np.asarray(scenarios.indices.fill_null(len(names) - 1))
+    figures = {name: np.asarray(batch.column(of).fill_null(0)) for name, of in (SUMS | {"max_skew": "skew"}).items()}
+    bad = np.asarray(batch.column("err_code")) != ErrCode.GOOD
+    totals = {}
+    for one in number[np.sort(np.unique(number, return_index=True)[1])].tolist():
+        rows = slice(None) if len(names) == 2 and not scenarios.null_count else number == one
+        sums = {name: int(figures[name][rows].sum(dtype=np.int64)) for name in SUMS}
+        skew = float(figures["max_skew"][rows].max(initial=0.0))
+        totals[names[one]] = Totals(number[rows].size, int(bad[rows].sum()), **sums, max_skew=skew)
+    return totals
 
 
 def added(totals: ByScenario, more: ByScenario) -> ByScenario:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from rmqalloc.lazy import lazy_property
 from rmqalloc.limits import check_queue_count
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Topic, TopicBroker
-from rmqalloc.strategies import sort_queues
+from rmqalloc.strategies.ordering import queues_in_order
 from rmqalloc.views.reported import WHOLE_BROKER
 from rmqalloc.views.unit_views import Queues
 
@@ -40,12 +40,13 @@ class WrittenTopic:
     def _laid_out(self, brokers: tuple[TopicBroker, ...] | list[TopicBroker], is_seen: bool) -> Queues:
         """Queues of some brokers that consumers see, or that are written and they do not see."""
 
-        def of(broker: TopicBroker) -> Iterator[MessageQueue]:
-            n_written, n_seen = broker.n_written_queues, _n_seen(broker)
-            ids = range(n_seen if self._with_read else min(n_seen, n_written)) if is_seen else range(n_seen, n_written)
-            return (MessageQueue(self._route.name, broker.broker_name, i) for i in ids)
-
-        return tuple(sort_queues(dict.fromkeys(queue for broker in brokers for queue in of(broker))))
+        ids: dict[str, Iterable[int]] = {}
+        for one in brokers:
+            n_written, n_seen = one.n_written_queues, _n_seen(one)
+            its = range(n_seen if self._with_read else min(n_seen, n_written)) if is_seen else range(n_seen, n_written)
+            if its:
+                ids[one.broker_name] = sorted({*ids[one.broker_name], *its}) if one.broker_name in ids else its
+        return queues_in_order(self._route.name, ids)
 
     @lazy_property
     def queues(self) -> frozenset[MessageQueue]:

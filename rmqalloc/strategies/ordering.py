@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import encodings.utf_16_be  # noqa: F401 (before threads: a child forked while one imports it waits for ever)
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet.groups import check_client_ids
-from rmqalloc.model import Queue, queue_fields
+from rmqalloc.model import MessageQueue, Queue, queue_fields
 
 
 def utf16(text: str) -> bytes:
@@ -46,7 +46,22 @@ def sort_client_ids(client_ids: Iterable[str]) -> list[str]:
     """
     ids = list(client_ids)
     check_client_ids(ids)
-    return sorted(ids) if all(map(str.isascii, ids)) else sorted(ids, key=utf16)
+    return _sorted(ids)
+
+
+def _sorted(texts: Collection[str]) -> list[str]:
+    return sorted(texts) if all(map(str.isascii, texts)) else sorted(texts, key=utf16)
+
+
+def queues_in_order(topic: str, ids: Mapping[str, Iterable[int]]) -> tuple[MessageQueue, ...]:
+    """Return the queues of a topic in Java's order; ``ids`` are those of each broker, ascending.
+
+    Examples
+    --------
+    >>> [queue[1:] for queue in queues_in_order("T", {"b": range(2), "a": [7]})]
+    [('a', 7), ('b', 0), ('b', 1)]
+    """
+    return tuple(MessageQueue(topic, name, number) for name in _sorted(ids) for number in ids[name])
 
 
 def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
@@ -92,4 +107,4 @@ def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
     return items
 
 
-__all__ = ["sort_client_ids", "sort_queues", "utf16"]
+__all__ = ["queues_in_order", "sort_client_ids", "sort_queues", "utf16"]

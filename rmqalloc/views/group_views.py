@@ -11,10 +11,11 @@ from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method
 from rmqalloc.evidence.other_dialects import dialects_in
 from rmqalloc.lazy import lazy_property
 from rmqalloc.limits import check_queue_count
-from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.snapshot.snapshot import Client, Group, Topic
-from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies.dialects import DIALECTS, JAVA
+from rmqalloc.strategies.ordering import queues_in_order
 from rmqalloc.views.unit_views import Ids, Queues, UnitViews
 from rmqalloc.views.view import View
 
@@ -174,8 +175,18 @@ class ViewReader:
         if topic not in self._queues:
             if (route := self._routes.get(topic)) is not None:
                 check_queue_count(topic, sum(broker.read_queue_nums for broker in route.brokers))
-            self._queues[topic] = () if route is None else tuple(sort_queues(route.queues()))
+            self._queues[topic] = () if route is None else queues_in_order(topic, _read_ids(route))
         return self._queues[topic]
+
+
+def _read_ids(route: Topic) -> dict[str, Iterable[int]]:
+    """Return the ids of the queues that consumers see, by broker; of a broker that is listed twice both."""
+    found: dict[str, Iterable[int]] = {}
+    for one in route.brokers:
+        if one.is_readable:
+            ids = range(one.read_queue_nums)
+            found[one.broker_name] = sorted([*found[one.broker_name], *ids]) if one.broker_name in found else ids
+    return found
 
 
 def _methods(group: Group, clients: Sequence[Client]) -> list[Method]:
@@ -191,5 +202,5 @@ def _seen(client: Client, topic: str, queues: Queues) -> Queues:
     if seen is None:
         return queues
     check_queue_count(topic, sum(seen.values()))
-    found = tuple(sort_queues(MessageQueue(topic, name, i) for name, n in seen.items() for i in range(n)))
+    found = queues_in_order(topic, {name: range(n) for name, n in seen.items()})
     return queues if found == queues else found

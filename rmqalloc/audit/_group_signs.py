@@ -20,7 +20,7 @@ _LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 """Topics that need not have a route."""
 
 
-def signs_of(snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()) -> list[Sign]:
+def signs_of(snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()) -> list[int]:
     """Return the signs of some groups."""
     reading = _Reading(snapshot)
     signs = [reading.of_group(one) | (Sign.PLAN if one.name in planned else NONE) for one in groups]
@@ -39,10 +39,10 @@ class _Reading:
         self._lacks_something = self._unknown.anything is not None or any(True for _ in self._unknown)
         odd = any(one.role != "MASTER" or one.is_silent for one in snapshot.brokers)
         self._of_all = Sign.BROKERS if odd else NONE
-        self._of_topic: dict[str, Sign] = {}
+        self._of_topic: dict[str, int] = {}
         self._methods: dict[tuple[object, ...], Method] = {}
 
-    def of_group(self, group: Group) -> Sign:
+    def of_group(self, group: Group) -> int:
         """Return the signs of a group, but for those of who owns what."""
         found = self._of_all
         subscribed = {one.subscriptions for one in group.clients} - {None, group.subscriptions}
@@ -71,7 +71,7 @@ class _Reading:
                 found |= sign
         return found
 
-    def _of_clients(self, group: Group, reads_more: bool) -> Sign:
+    def _of_clients(self, group: Group, reads_more: bool) -> int:
         """Return the signs of clients that divide the queues."""
         found, method = NONE, self._method(group)
         is_odd = reads_more or differ(group) or group.server_assignment is not None or not all(group.client_ids)
@@ -105,12 +105,12 @@ class _Reading:
         if topic in self._routes:
             check_queue_count(topic, sum(one.read_queue_nums for one in self._routes[topic].brokers))
 
-    def _topic_signs(self, topic: str) -> Sign:
+    def _topic_signs(self, topic: str) -> int:
         if topic not in self._of_topic:
             self._of_topic[topic] = self._signs_of_topic(topic)
         return self._of_topic[topic]
 
-    def _signs_of_topic(self, name: str) -> Sign:
+    def _signs_of_topic(self, name: str) -> int:
         route, found = self._routes.get(name), NONE
         if self._unknown.why("routes", name):
             found |= Sign.UNKNOWN

@@ -29,7 +29,7 @@ _Places = NDArray[np.int64]
 _Mask = NDArray[np.bool_]
 
 
-def owner_signs(groups: Sequence[Group], topics: Sequence[Topic]) -> list[Sign]:
+def owner_signs(groups: Sequence[Group], topics: Sequence[Topic]) -> list[int]:
     """Return whether a queue of each group has no owner, a client no queue, and reports another owner."""
     if not groups:
         return []
@@ -66,7 +66,7 @@ class _Units(NamedTuple):
         return found
 
 
-def _signs(units: _Units, state: State, numbers: Numbers) -> list[Sign]:
+def _signs(units: _Units, state: State, numbers: Numbers) -> list[int]:
     signs = [NONE] * len(units.groups)
     rows = state.queues // numbers.stride
     for sign, found in (

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._group_signs import signs_of
-from rmqalloc.audit._signs import OF_OWNERS, Sign
+from rmqalloc.audit._signs import OF_OWNERS
 from rmqalloc.evaluation.shares import divide
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.lazy import lazy_property
@@ -31,11 +31,11 @@ class SignedGroup:
     Attributes
     ----------
     group : Group
-    signs : Sign
+    signs : int
     """
 
     group: Group
-    signs: Sign
+    signs: int
     _lay_out: Callable[[SignedGroup], AuditedGroup]
 
     @lazy_property

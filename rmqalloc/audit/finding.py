@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._signed_groups import SignedGroup
-from rmqalloc.audit._signs import NONE, OF_OWNERS, Sign
+from rmqalloc.audit._signs import NONE, OF_OWNERS
 from rmqalloc.model import MessageQueue
 from rmqalloc.text import counted
 from rmqalloc.views.unit_views import UnitViews
@@ -89,7 +89,7 @@ class Rule:
         The most severe that it gives.
     find : callable
         Yields the faults of one group.
-    signs : Sign
+    signs : int
         Of an ordinary group it has nothing to say unless the group has one of these.
     """
 
@@ -98,7 +98,7 @@ class Rule:
     help: str
     severity: str
     find: Callable[[AuditedGroup], Iterator[Fault]]
-    signs: Sign = NONE
+    signs: int = NONE
 
     def findings(self, name: str, signed: SignedGroup) -> Iterator[Finding]:
         """Yield the findings of the rule, whose id this is, for one group."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from rmqalloc.lazy import lazy_property
 from rmqalloc.limits import check_queue_count
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Topic, TopicBroker
-from rmqalloc.strategies.ordering import queues_in_order
+from rmqalloc.strategies.ordering import QueuesInOrder
 from rmqalloc.views.reported import WHOLE_BROKER
 from rmqalloc.views.unit_views import Queues
 
@@ -16,17 +16,20 @@ from rmqalloc.views.unit_views import Queues
 class WrittenTopic:
     """The queues of a topic that producers write to, and ``with_read`` all others that consumers see.
 
+    They are made when one of them is looked at.
+
     Attributes
     ----------
-    visible : tuple of MessageQueue
+    visible : sequence of MessageQueue
         Those that consumers see, in Java's order.
-    hidden : dict of str to tuple of MessageQueue
+    hidden : dict of str to sequence of MessageQueue
         Those that they do not, by the reason.
     """
 
     def __init__(self, route: Topic, seen: Queues | None = None, with_read: bool = False) -> None:
         self._route, self._with_read = route, with_read
-        self.hidden: dict[str, Queues] = {}
+        self.visible: Sequence[MessageQueue]
+        self.hidden: dict[str, Sequence[MessageQueue]] = {}
         if seen is not None and all(_n_seen(one) == one.n_written_queues for one in route.brokers):
             self.visible = seen
             return
@@ -37,16 +40,16 @@ class WrittenTopic:
             if queues := self._laid_out(brokers, False):
                 self.hidden[reason] = queues
 
-    def _laid_out(self, brokers: tuple[TopicBroker, ...] | list[TopicBroker], is_seen: bool) -> Queues:
+    def _laid_out(self, brokers: tuple[TopicBroker, ...] | list[TopicBroker], is_seen: bool) -> QueuesInOrder:
         """Queues of some brokers that consumers see, or that are written and they do not see."""
 
-        ids: dict[str, Iterable[int]] = {}
+        ids: dict[str, Sequence[int]] = {}
         for one in brokers:
             n_written, n_seen = one.n_written_queues, _n_seen(one)
             its = range(n_seen if self._with_read else min(n_seen, n_written)) if is_seen else range(n_seen, n_written)
             if its:
                 ids[one.broker_name] = sorted({*ids[one.broker_name], *its}) if one.broker_name in ids else its
-        return queues_in_order(self._route.name, ids)
+        return QueuesInOrder(self._route.name, ids)
 
     @lazy_property
     def queues(self) -> frozenset[MessageQueue]:

@@ -8,7 +8,7 @@ look at its queues.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
@@ -23,12 +23,15 @@ from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Topic
 from rmqalloc.strategies import sort_queues
 from rmqalloc.text import counted
-from rmqalloc.views.unit_views import Ids, Queues, UnitViews
+from rmqalloc.views.unit_views import Ids, UnitViews
 
 _CLIENTS_UNKNOWN = "its clients are not known"
 _OF_REPORTS = ("owner", "several-owners", "popped", "not-owned-now")
 """Reasons that clients may report."""
 _NOTHING: Mapping[MessageQueue, int] = {}
+
+SomeQueues = Sequence[MessageQueue]
+"""Queues in Java's order."""
 
 
 @dataclass(eq=False, slots=True)
@@ -42,7 +45,7 @@ class Answer:
     topic : str
     reason : str
         A key of `REASONS`.
-    queues : tuple of MessageQueue
+    queues : sequence of MessageQueue
         In Java's order.
     detail : str
         What is particular about it, empty if nothing.
@@ -56,7 +59,7 @@ class Answer:
     consumer_group: str | None
     topic: str
     reason: str
-    queues: Queues
+    queues: SomeQueues
     detail: str = ""
     written: WrittenTopic | None = None
     waiting: Mapping[MessageQueue, int] = field(default_factory=dict)
@@ -144,7 +147,7 @@ def answers_of(signed: SignedGroup, topics: Iterable[str], written: WrittenTopic
             yield Answer(signed.group.name, name, reason, queues, detail, found, waiting, signed)
 
 
-_Reasons = Iterator[tuple[str, Queues, str]]
+_Reasons = Iterator[tuple[str, SomeQueues, str]]
 """A reason, its queues, and what is particular about it."""
 
 
@@ -189,7 +192,7 @@ def _without_route(audited: AuditedGroup, name: str) -> str:
     return "unknown" if is_left_out or audited.unknown.why_more("routes") else "no-route"
 
 
-def _of_group(signed: SignedGroup, name: str, queues: Queues) -> _Reasons:
+def _of_group(signed: SignedGroup, name: str, queues: SomeQueues) -> _Reasons:
     """Yield what concerns the group as a whole; then the owners."""
     if not signed.is_ordinary or name not in signed.group.subscriptions:
         yield from _of_audited(signed.audited, name, queues)
@@ -205,7 +208,7 @@ def _of_group(signed: SignedGroup, name: str, queues: Queues) -> _Reasons:
             yield "unknown", queues, doubt
 
 
-def _of_audited(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
+def _of_audited(audited: AuditedGroup, name: str, queues: SomeQueues) -> _Reasons:
     """Yield the same of a group whose queues may have other owners than its strategy gives them."""
     group, unit = audited.group, audited.unit_of_topic.get(name) if name in audited.topics else None
     if not (unit.options if unit is not None else audited.subscribers(name)):
@@ -230,10 +233,12 @@ def _of_audited(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
         yield from _of_owners(audited, unit, queues)
 
 
-def _closed(audited: AuditedGroup, has_unit: bool, queues: Queues) -> tuple[list[tuple[str, Queues, str]], Queues]:
+def _closed(
+    audited: AuditedGroup, has_unit: bool, queues: SomeQueues
+) -> tuple[list[tuple[str, SomeQueues, str]], SomeQueues]:
     """Return why queues cannot be read or it is not known that they are, by their brokers; and the queues of all other
     brokers."""
-    found = []
+    found: list[tuple[str, SomeQueues, str]] = []
     for reason, brokers, detail in (
         ("paused", audited.group.paused_brokers, ""),
         ("no-lock", audited.brokers_without_locks if has_unit else (), ""),
@@ -245,7 +250,7 @@ def _closed(audited: AuditedGroup, has_unit: bool, queues: Queues) -> tuple[list
     return found, queues
 
 
-def _of_owners(audited: AuditedGroup, unit: UnitViews, queues: Queues) -> _Reasons:
+def _of_owners(audited: AuditedGroup, unit: UnitViews, queues: SomeQueues) -> _Reasons:
     usual, others = _owned(audited, unit)
     if not others:
         yield usual[0], queues, usual[1]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import encodings.utf_16_be  # noqa: F401 (before threads: a child forked while one imports it waits for ever)
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet.groups import check_client_ids
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue, Queue, queue_fields
 
 
@@ -53,15 +54,41 @@ def _sorted(texts: Collection[str]) -> list[str]:
     return sorted(texts) if all(map(str.isascii, texts)) else sorted(texts, key=utf16)
 
 
-def queues_in_order(topic: str, ids: Mapping[str, Iterable[int]]) -> tuple[MessageQueue, ...]:
-    """Return the queues of a topic in Java's order; ``ids`` are those of each broker, ascending.
+class QueuesInOrder(Sequence[MessageQueue]):
+    """Queues of one topic in Java's order, made when one of them is looked at; how many there are is known before.
 
     Examples
     --------
-    >>> [queue[1:] for queue in queues_in_order("T", {"b": range(2), "a": [7]})]
-    [('a', 7), ('b', 0), ('b', 1)]
+    >>> queues = QueuesInOrder("T", {"b": range(2), "a": [7]})
+    >>> len(queues), [queue[1:] for queue in queues]
+    (3, [('a', 7), ('b', 0), ('b', 1)])
     """
-    return tuple(MessageQueue(topic, name, number) for name in _sorted(ids) for number in ids[name])
+
+    def __init__(self, topic: str, ids: Mapping[str, Sequence[int]]) -> None:
+        self._topic, self._ids = topic, ids  # of each broker, ascending
+        self._n = sum(map(len, ids.values()))
+
+    def __len__(self) -> int:
+        return self._n
+
+    @overload
+    def __getitem__(self, at: int) -> MessageQueue: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[MessageQueue, ...]: ...
+    def __getitem__(self, at: int | slice) -> MessageQueue | tuple[MessageQueue, ...]:
+        return self.made[at]
+
+    def __iter__(self) -> Iterator[MessageQueue]:
+        return iter(self.made)
+
+    def __contains__(self, queue: object) -> bool:
+        return queue in self.made
+
+    @lazy_property
+    def made(self) -> tuple[MessageQueue, ...]:
+        """All of them."""
+        topic, ids = self._topic, self._ids
+        return tuple(MessageQueue(topic, name, number) for name in _sorted(ids) for number in ids[name])
 
 
 def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
@@ -107,4 +134,4 @@ def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
     return items
 
 
-__all__ = ["queues_in_order", "sort_client_ids", "sort_queues", "utf16"]
+__all__ = ["QueuesInOrder", "sort_client_ids", "sort_queues", "utf16"]

@@ -15,7 +15,7 @@ from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.snapshot.snapshot import Client, Group, Topic
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies.dialects import DIALECTS, JAVA
-from rmqalloc.strategies.ordering import queues_in_order
+from rmqalloc.strategies.ordering import QueuesInOrder
 from rmqalloc.views.unit_views import Ids, Queues, UnitViews
 from rmqalloc.views.view import View
 
@@ -175,13 +175,13 @@ class ViewReader:
         if topic not in self._queues:
             if (route := self._routes.get(topic)) is not None:
                 check_queue_count(topic, sum(broker.read_queue_nums for broker in route.brokers))
-            self._queues[topic] = () if route is None else queues_in_order(topic, _read_ids(route))
+            self._queues[topic] = () if route is None else QueuesInOrder(topic, _read_ids(route)).made
         return self._queues[topic]
 
 
-def _read_ids(route: Topic) -> dict[str, Iterable[int]]:
+def _read_ids(route: Topic) -> dict[str, Sequence[int]]:
     """Return the ids of the queues that consumers see, by broker; of a broker that is listed twice both."""
-    found: dict[str, Iterable[int]] = {}
+    found: dict[str, Sequence[int]] = {}
     for one in route.brokers:
         if one.is_readable:
             ids = range(one.read_queue_nums)
@@ -202,5 +202,5 @@ def _seen(client: Client, topic: str, queues: Queues) -> Queues:
     if seen is None:
         return queues
     check_queue_count(topic, sum(seen.values()))
-    found = queues_in_order(topic, {name: range(n) for name, n in seen.items()})
+    found = QueuesInOrder(topic, {name: range(n) for name, n in seen.items()}).made
     return queues if found == queues else found

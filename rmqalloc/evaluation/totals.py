@@ -69,7 +69,7 @@ def totals_of(batch: pa.RecordBatch) -> ByScenario:
     --------
     >>> from rmqalloc.evaluation import PLAN_SCHEMA
     >>> totals_of(pa.RecordBatch.from_pylist([{"scenario": "current", "n_queues": 4, "err_code": 0}], PLAN_SCHEMA))
-    {'current': Totals(units=1, bad_units=0, queues=4, unowned=0, idle=0, moved=0, max_skew=0)}
+    {'current': Totals(units=1, bad_units=0, queues=4, unowned=0, idle=0, moved=0, max_skew=0.0)}
     """
     scenarios = batch.column("scenario").dictionary_encode()
     names = [*scenarios.dictionary.to_pylist(), ""]

@@ -68,7 +68,7 @@ def harmless(text: str) -> str:
     Group g\\x1b[2J
       1 queue
     """
-    if text.isprintable():
+    if text.replace("\n", "").isprintable():
         return text
     return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
 

@@ -6,6 +6,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import IO, Any
 
 GAP = "  "
@@ -26,8 +27,11 @@ def width_of(text: str) -> int:
     >>> width_of("订单 e\\u0301")
     6
     """
-    if text.isascii():
-        return len(text)
+    return len(text) if text.isascii() else _width_of(text)
+
+
+@lru_cache(4096)  # of the cells of a table many are alike
+def _width_of(text: str) -> int:
     return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 

@@ -13,6 +13,9 @@ from typing import Any, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
+is_command = False
+"""Whether this process runs one command of rmqalloc, which forks no child: then nothing is imported ahead."""
+
 
 class lazy_property(Generic[T]):
     """A property whose value is kept in the instance, under its own name.
@@ -68,3 +71,18 @@ def imported_on_use(door: str, names: Mapping[str, Iterable[str]]) -> Callable[[
         return getattr(import_module(homes[name]), name)
 
     return look_up
+
+
+def import_ahead(*modules: str) -> None:
+    """Import what functions of a module import when they need it.
+
+    A process may fork while one of its threads imports; a child that needs the same module then waits forever. A command
+    forks none, and starts sooner without.
+
+    Examples
+    --------
+    >>> import_ahead("rmqalloc.globs")
+    """
+    if not is_command:
+        for module in modules:
+            import_module(module)

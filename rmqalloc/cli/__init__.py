@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from rmqalloc import lazy
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.extras import needs
 
@@ -35,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; what the console script calls, without arguments."""
     if argv is None and not _may_start_spark():  # the process is rmqalloc's alone
         sys.meta_path.insert(0, _NoPandas)
+        lazy.is_command = True
     try:
         import click  # noqa: F401
     except ImportError:

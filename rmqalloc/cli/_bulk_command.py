@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from spark_udfs.job.job_options import JOB_ARGUMENTS, JOB_OPTIONS
 if TYPE_CHECKING:
     from rmqalloc.evaluation.batch_planning import PlanSpec
     from rmqalloc.evaluation.totals import ByScenario
+    from rmqalloc.scenarios import Scenario
 
 Command = Callable[..., Any]
 
@@ -110,13 +111,18 @@ def bulk(
 def _spec(strategy: str, params: dict[str, Any], scenarios: str | None, show: str | None) -> PlanSpec:
     """Return what to plan; a wrong file of scenarios is said as such."""
     from rmqalloc.evaluation.batch_planning import PlanSpec
+
+    tried = () if scenarios is None else _tried(scenarios)
+    return PlanSpec(strategy, params, tried, show or ("metrics" if tried else "owners"))
+
+
+def _tried(file: str) -> Sequence[Scenario]:
     from rmqalloc.scenarios import ScenarioError, read_scenarios
 
     try:
-        tried = () if scenarios is None else read_scenarios(scenarios)
+        return read_scenarios(file)
     except ScenarioError as error:
         raise click.ClickException(str(error)) from error
-    return PlanSpec(strategy, params, tried, show or ("metrics" if tried else "owners"))
 
 
 def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: dict[str, Any]) -> int:

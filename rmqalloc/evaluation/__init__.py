@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING
 import numpy.ma  # noqa: F401 (before threads: the first `pyarrow.array` of an ndarray imports it, and a forked child waits)
 
 from rmqalloc.evaluation.batch_planning import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch, plan_stream
-from rmqalloc.lazy import imported_on_use
+from rmqalloc.lazy import import_ahead, imported_on_use
 
 if TYPE_CHECKING:
     from rmqalloc.evaluation.expand import client_load, expand_owners, sum_loads
     from rmqalloc.evaluation.parquet_plan import plan_files
+
+import_ahead("rmqalloc.documents", "rmqalloc.scenarios.scenario_files")
 
 __all__ = [
     "PLAN_SCHEMA",

@@ -7,20 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc import scenarios
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Strings, distinct_strings
 from rmqalloc.lazy import lazy_property
-from rmqalloc.scenarios import (
-    AddClients,
-    RemoveClients,
-    Rules,
-    ScaleClients,
-    Scenario,
-    SetStrategy,
-    SetVirtualNodes,
-)
 from rmqalloc.scenarios.client_changes import generated_names
 from rmqalloc.scenarios.lazy_strings import DistinctLists
+from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies.ordering import utf16
 
@@ -68,20 +61,20 @@ class EquivalenceClasses:
         there = here >= 0
         return here[there], (np.cumsum(there) - 1)[kinds[units]]
 
-    def stay(self, scenario: Scenario) -> bool:
+    def stay(self, scenario: scenarios.Scenario) -> bool:
         """Return True if a scenario does the same to all units of a kind."""
         return all(map(self._treats_alike, scenario.changes))
 
     def _treats_alike(self, change: Any) -> bool:
-        if isinstance(change, SetStrategy):
+        if isinstance(change, scenarios.SetStrategy):
             return bool(change.rule().decided_by == "counts")
-        if isinstance(change, RemoveClients):
+        if isinstance(change, scenarios.RemoveClients):
             return change.count is not None
-        if isinstance(change, AddClients) and change.ids is not None:
+        if isinstance(change, scenarios.AddClients) and change.ids is not None:
             return len(set(change.ids)) == len(change.ids) and self._is_behind(sort_client_ids(change.ids)[0])
-        if isinstance(change, AddClients | ScaleClients):
+        if isinstance(change, scenarios.AddClients | scenarios.ScaleClients):
             return self._is_behind(generated_names(change.name, 1)[0])
-        return isinstance(change, SetVirtualNodes)
+        return isinstance(change, scenarios.SetVirtualNodes)
 
     def _is_behind(self, name: str) -> bool:
         """Return True if a client id sorts after all others of all units."""

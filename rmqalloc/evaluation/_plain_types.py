@@ -1,9 +1,8 @@
 """Arrow's forms of text and lists as one form each, so that files which differ in these alone can be read as one table."""
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from rmqalloc.fleet.arrow_columns import list_lengths
 from rmqalloc.fleet.columns import offsets_of
 
 _LISTS = (
@@ -46,6 +45,6 @@ def as_type(array: pa.Array, kind: pa.DataType) -> pa.Array:
     if array.type == kind:
         return array
     if pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type):  # Arrow's cast reads some wrongly
-        offsets = offsets_of(np.asarray(pc.list_value_length(array).fill_null(0)))
+        offsets = offsets_of(list_lengths(array))
         array = pa.LargeListArray.from_arrays(pa.array(offsets), array.flatten(), mask=array.is_null())
     return array.cast(kind)

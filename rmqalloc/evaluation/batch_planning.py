@@ -20,10 +20,13 @@ from rmqalloc.evaluation.evaluate import evaluate
 from rmqalloc.evaluation.figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema
 from rmqalloc.evaluation.row_check import ErrCode, read_batch
 from rmqalloc.limits import MAX_OF_ROW
-from rmqalloc.scenarios import CURRENT, Scenario, scenarios_of
+from rmqalloc.scenarios import CURRENT
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import whole_rule
 from rmqalloc.strategies.spelled import with_params
+
+if TYPE_CHECKING:
+    from rmqalloc.scenarios import Scenario
 
 __all__ = [
     "BEST_BY",
@@ -95,7 +98,12 @@ class PlanSpec:
         object.__setattr__(self, "strategy", name)
         object.__setattr__(self, "params", params)
         self.rule()
-        object.__setattr__(self, "scenarios", scenarios_of(self.scenarios) if self.scenarios else ())
+        if self.scenarios:
+            from rmqalloc.scenarios import scenarios_of
+
+            object.__setattr__(self, "scenarios", scenarios_of(self.scenarios))
+        else:
+            object.__setattr__(self, "scenarios", ())
         object.__setattr__(self, "best_by", tuple(self.best_by))
         if self.output not in OUTPUTS:
             raise ArgumentError(f"output must be one of {', '.join(OUTPUTS)}, got {self.output!r}")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rmqalloc import scenarios
 from rmqalloc.errors import ArgumentError
-from rmqalloc.fleet.arrow_columns import check_sound, is_lists, list_lengths, plain
+from rmqalloc.fleet.arrow_columns import check_sound, filled, is_lists, list_lengths, plain
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.limits import MAX_OF_ROW, MAX_OWNERS, MAX_ROWS
-from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients, Scenario, SetQueues
 
 Counts = NDArray[np.int64]
 
@@ -82,7 +81,7 @@ class Sizes(NamedTuple):
             start = max(stop, 1)
 
     @classmethod
-    def of(cls, batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Sizes:
+    def of(cls, batch: pa.RecordBatch, tried: Sequence[scenarios.Scenario]) -> Sizes:
         """Return the bounds of the rows of a batch; a column that is missing or of the wrong type counts as 0.
 
         It is the first to look at a batch, so it refuses one whose buffers do not hold what its offsets say.
@@ -94,24 +93,24 @@ class Sizes(NamedTuple):
         queues, brokers = _queues(read, batch.num_rows)
         clients = _lengths(read, "client_ids", batch.num_rows)
         most, most_clients, in_all = queues, clients, queues
-        for scenario in scenarios:
+        for scenario in tried:
             grown, grown_clients = _grown(scenario, queues, brokers, clients)
             most, most_clients = np.maximum(most, grown), np.maximum(most_clients, grown_clients)
             in_all = in_all + grown
         return cls(most, most_clients, in_all)
 
 
-def _grown(scenario: Scenario, queues: Counts, brokers: Counts, clients: Counts) -> tuple[Counts, Counts]:
+def _grown(scenario: scenarios.Scenario, queues: Counts, brokers: Counts, clients: Counts) -> tuple[Counts, Counts]:
     """Return the most queues and clients that rows can have after a scenario."""
     for change in scenario.changes:
         match change:
-            case SetQueues(read_queue_nums=n):
+            case scenarios.SetQueues(read_queue_nums=n):
                 queues = queues + brokers * n
-            case AddBroker(read_queue_nums=n):
+            case scenarios.AddBroker(read_queue_nums=n):
                 queues, brokers = queues + n, brokers + 1
-            case AddClients(ids=ids, count=count):
+            case scenarios.AddClients(ids=ids, count=count):
                 clients = clients + (len(ids) if ids is not None else count or 0)
-            case ScaleClients(to=n):
+            case scenarios.ScaleClients(to=n):
                 clients = np.maximum(clients, n)
     return queues, clients
 
@@ -122,24 +121,25 @@ def _queues(columns: Mapping[str, pa.Array], n_rows: int) -> tuple[Counts, Count
         entries = _lengths(columns, "queues", n_rows)
         return entries, entries
     entries = _lengths(columns, "brokers", n_rows)
-    numbers = _numbers(columns["brokers"])
-    if numbers is None:
+    column = columns["brokers"]
+    at = _place_of_numbers(column.type)
+    if at is None or not n_rows:
         return entries, entries
+    offsets = np.asarray(column.offsets).astype(np.int64, copy=False)
+    begin = int(offsets[0])
+    numbers = filled(column.values.slice(begin, int(offsets[-1]) - begin).flatten()[at])
     # No broker has more than an int32 counts; a sum over damaged rows that claim more must not overflow.
-    claimed = numbers.fill_null(0).cast(pa.int64(), safe=False).to_numpy(zero_copy_only=False)
-    upto = offsets_of(np.clip(claimed, 0, 1 << 31))
-    return np.diff(upto[offsets_of(entries)]), entries
+    claimed = np.clip(numbers.astype(np.int64, copy=False), 0, 1 << 31)
+    sums = np.diff(offsets_of(claimed)[offsets - begin])
+    return np.where(entries > 0, sums, 0), entries  # a null may lie over some
 
 
-def _numbers(column: pa.Array) -> pa.Array | None:
-    """Return each broker's read-queue count, or None if the column is missing."""
-    if not is_lists(column.type):
+def _place_of_numbers(lists: pa.DataType) -> int | None:
+    """Return the place of each broker's read-queue count, or None if the column is missing."""
+    if not is_lists(lists) or not pa.types.is_struct(lists.value_type):
         return None
-    kind: Any = column.type.value_type
-    if not pa.types.is_struct(kind) or kind.get_field_index("read_queue_nums") < 0:
-        return None
-    numbers = pc.struct_field(column.flatten(), "read_queue_nums")
-    return numbers if pa.types.is_integer(numbers.type) else None
+    at = int(lists.value_type.get_field_index("read_queue_nums"))
+    return at if at >= 0 and pa.types.is_integer(lists.value_type.field(at).type) else None
 
 
 def _lengths(columns: Mapping[str, pa.Array], name: str, n_rows: int) -> Counts:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +30,10 @@ from rmqalloc.evaluation.row_check import Bad, Read, ReadUnits, empties
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, among, offsets_of, ranges
 from rmqalloc.lazy import lazy_property
-from rmqalloc.scenarios import Changed, Rules, Scenario, apply
-from rmqalloc.scenarios.applied_changes import changed, concerned
-from rmqalloc.scenarios.subfleet import among_others, subfleet, unmoved
+from rmqalloc.scenarios.subfleet import Changed, Rules, among_others, subfleet, unmoved
+
+if TYPE_CHECKING:
+    from rmqalloc.scenarios import Scenario
 
 Columns = dict[str, NDArray[Any]]
 Positions = NDArray[np.int64]
@@ -184,6 +185,8 @@ class _Evaluator:
 
     def after(self, scenario: Scenario) -> EvaluatedUnits:
         """Return the units after a scenario."""
+        from rmqalloc.scenarios.applied_changes import changed, concerned
+
         chosen = np.flatnonzero(concerned(scenario, self._fleet))
         alike = self._classes.stay(scenario)
         units, class_of = self._classes.among(chosen) if alike else (chosen, np.arange(chosen.size))
@@ -234,6 +237,8 @@ def _cured(
     units: ReadUnits, unassigned: Bad, scenarios: Sequence[Scenario], with_figures: bool
 ) -> list[EvaluatedUnits]:
     """Evaluate units that cannot be assigned before any change; a queue that gets an owner has moved, as from nobody."""
+    from rmqalloc.scenarios import apply
+
     fleet, rules, everyone = units.fleet, units.rules, np.arange(units.rows.size)
     nobody = np.full(int(fleet.queue_offsets[-1]), -1, np.int32)
     bad = {unit: unassigned[row] for unit, row in enumerate(units.rows.tolist())}
@@ -256,6 +261,8 @@ def _names_after(
     """Return a function that builds the whole fleet after a scenario, which concerns the chosen units, ``kept``, alone."""
 
     def make() -> Named:
+        from rmqalloc.scenarios import apply
+
         if kept is None:
             made = apply(scenario, fleet, rules)
         elif chosen.size == fleet.n_units:

@@ -112,7 +112,8 @@ class FiguresTable:
         columns = {name: pa.array(np.take(self._figure(name), at), mask=bad) for name in known}
         columns.setdefault("cross_room", pa.nulls(at.size, pa.int32()))
         for name in ("consumer_group", "topic"):
-            text = utf8(plain(units.column(name), name).cast(pa.string()))
+            text = plain(units.column(name), name)
+            text = utf8(text if text.type == pa.string() else text.cast(pa.string()))
             columns[name] = text if unit.size == n_units else text.take(pa.array(unit))
         columns["scenario"] = words_column(self._scenarios, scenario, bad if output == "best" else None)
         columns["strategy"] = self._strategies(at, bad)
@@ -198,5 +199,7 @@ def _ranks(keys: list[NDArray[Any]]) -> Places:
 
 def words_column(words: Sequence[str], number: NDArray[Any], null: Mask | None = None) -> pa.Array:
     """Return a column that picks words by their numbers."""
+    if null is None and len(words) == 1:
+        return pa.repeat(pa.scalar(words[0], pa.string()), number.size)
     codes = pa.array(number.astype(np.int32), mask=null)
     return pa.DictionaryArray.from_arrays(codes, pa.array(words, pa.string())).dictionary_decode()

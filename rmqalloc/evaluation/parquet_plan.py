@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
+from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream, too_large_rows
+from rmqalloc.evaluation.evaluate import evaluate
+from rmqalloc.evaluation.row_check import read_batch
 from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of
 from rmqalloc.evaluation.unit_files import Piece, cut, opened, read_piece, unit_files
 from rmqalloc.fleet.arrow_columns import utf8
@@ -109,9 +110,10 @@ def run_on_threads(
 
 
 def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
-    """Raise the TypeError that the first row of these columns would raise, by planning one row of nulls."""
+    """Raise the TypeError that the first row of these columns would raise, by evaluating one row of nulls."""
     nothing = [pa.nulls(1, field.type) for field in schema]
-    list(plan_stream([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
+    row = pa.RecordBatch.from_arrays(nothing, names=schema.names)
+    evaluate(read_batch(row, spec.rule(), too_large_rows(row, spec)), spec.scenarios)
 
 
 def plan_writer(
@@ -143,6 +145,8 @@ def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
     files, schema = unit_files(source)
     if "strategy" not in schema.names:
         return [default]
+    import pyarrow.compute as pc
+
     column = pa.schema([schema.field("strategy")])
     counts: Counter[str] = Counter()
     for file in files:

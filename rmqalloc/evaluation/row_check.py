@@ -27,8 +27,7 @@ from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.fleet.lists import QueueLists
 from rmqalloc.limits import MAX_TEXT_BYTES
 from rmqalloc.model import MessageQueue
-from rmqalloc.scenarios.applied_changes import ordered
-from rmqalloc.scenarios.lazy_strings import DistinctLists
+from rmqalloc.scenarios.lazy_strings import DistinctLists, ordered
 from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES

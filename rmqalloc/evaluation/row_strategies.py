@@ -12,10 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc.documents import DocumentError, json_text
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow_columns import check_type, is_lists, is_text, list_lengths, plain, shown_bytes, utf8
@@ -117,6 +115,8 @@ def value_of(scalar: pa.Scalar) -> Any:
 
 def kinds_of(columns: list[pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Number rows by their values; return the number of each row, and the first row of each number."""
+    import pyarrow.compute as pc
+
     kinds = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         keys = _list_keys(column) if is_lists(column.type) else column
@@ -127,6 +127,8 @@ def kinds_of(columns: list[pa.Array]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 def _list_keys(lists: pa.Array) -> pa.Array:
     """Return a text for every list that no other list has: its strings end to end, each after its length."""
+    import pyarrow.compute as pc
+
     texts = utf8(lists.flatten().cast(pa.string()))
     sized = pc.binary_join_element_wise(pc.binary_length(texts).cast(pa.string()), texts, ":").fill_null("null")
     offsets = pa.array(offsets_of(list_lengths(lists)).astype(np.int32))
@@ -147,6 +149,8 @@ def _of_table(fleet: Fleet, default: Strategy, given: dict[str, Any]) -> Strateg
 
 def _params(text: str | None) -> dict[str, Any]:
     """Parse the parameters of a strategy from JSON."""
+    from rmqalloc.documents import DocumentError, json_text
+
     try:
         params = json_text.loads(text or "{}")
     except DocumentError as error:

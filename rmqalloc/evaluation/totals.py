@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc.evaluation.row_check import ErrCode
+from rmqalloc.fleet.arrow_columns import Column, filled
+from rmqalloc.fleet.columns import distinct_strings
 from rmqalloc.results.renderer import skew_text
 
 SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
@@ -71,14 +73,17 @@ def totals_of(batch: pa.RecordBatch) -> ByScenario:
     >>> totals_of(pa.RecordBatch.from_pylist([{"scenario": "current", "n_queues": 4, "err_code": 0}], PLAN_SCHEMA))
     {'current': Totals(units=1, bad_units=0, queues=4, unowned=0, idle=0, moved=0, max_skew=0.0)}
     """
-    scenarios = batch.column("scenario").dictionary_encode()
-    names = [*scenarios.dictionary.to_pylist(), ""]
-    number = np.asarray(scenarios.indices.fill_null(len(names) - 1))
-    figures = {name: np.asarray(batch.column(of).fill_null(0)) for name, of in (SUMS | {"max_skew": "skew"}).items()}
+    scenarios = Column.of(batch, "scenario")
+    number, table = distinct_strings(scenarios.text()[0])
+    names = [*table.to_list(), ""]
+    if (nowhere := scenarios.nulls()).size:
+        number = number.copy()
+        number[nowhere] = len(names) - 1
+    figures = {name: filled(batch.column(of)) for name, of in (SUMS | {"max_skew": "skew"}).items()}
     bad = np.asarray(batch.column("err_code")) != ErrCode.GOOD
     totals = {}
     for one in number[np.sort(np.unique(number, return_index=True)[1])].tolist():
-        rows = slice(None) if len(names) == 2 and not scenarios.null_count else number == one
+        rows = slice(None) if len(names) == 2 and not nowhere.size else number == one
         sums = {name: int(figures[name][rows].sum(dtype=np.int64)) for name in SUMS}
         skew = float(figures["max_skew"][rows].max(initial=0.0))
         totals[names[one]] = Totals(number[rows].size, int(bad[rows].sum()), **sums, max_skew=skew)

@@ -7,13 +7,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet.checked_columns import check_offsets
 from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of
+from rmqalloc.lazy import import_ahead
 from rmqalloc.text import shortened
+
+import_ahead("pyarrow.compute")
 
 Places = NDArray[np.int64]
 
@@ -46,19 +48,17 @@ class Column:
             self.type = plain(pa.nulls(0, self.type), self.name).type
 
     @classmethod
-    def of(cls, table: pa.Table, name: str) -> Column:
+    def of(cls, table: pa.Table | pa.RecordBatch, name: str) -> Column:
         """Return a column of a table."""
         at = table.schema.get_field_index(name)
         if at < 0:
             raise ArgumentTypeError(f"the table has no column {name}; it has {table.column_names}")
         column = table.column(at)
-        return cls(name, column.type, column.chunks)
+        return cls(name, column.type, column.chunks if isinstance(column, pa.ChunkedArray) else [column])
 
     def nulls(self) -> Places:
         """Return where the column is null."""
-        return self._places(
-            [np.flatnonzero(np.asarray(one.is_null())) if one.null_count else _NOWHERE for one in self.arrays]
-        )
+        return self._places([np.flatnonzero(null_mask(one)) if one.null_count else _NOWHERE for one in self.arrays])
 
     def text(self) -> tuple[Strings, Places]:
         """Return the column as text, and where it is not UTF-8; there it reads as `utf8` writes it. A null is any text."""
@@ -135,10 +135,7 @@ class Column:
     def _integers_of(self, array: pa.Array, least: int, most: int) -> tuple[Index, Places]:
         is_right = pa.types.is_integer(array.type) or pa.types.is_null(array.type)
         check_type(self.name, self.type, is_right, "integers")
-        null = np.asarray(array.is_null()) if array.null_count else False
-        if array.null_count:
-            array = array.fill_null(0) if pa.types.is_integer(array.type) else pa.array(np.zeros(len(array), np.int32))
-        given = np.asarray(array)
+        null, given = null_mask(array) if array.null_count else False, filled(array)
         if null is False and least <= given.min(initial=0) and given.max(initial=0) <= most:
             return given.astype(np.int32, copy=False), _NOWHERE
         wrong = null | (given < least) | (given > most)
@@ -161,7 +158,34 @@ def is_lists(kind: pa.DataType) -> bool:
 
 def list_lengths(lists: pa.Array) -> Places:
     """Return the length of every list, 0 for a null."""
-    return np.asarray(pc.list_value_length(lists).fill_null(0), np.int64)
+    if not is_lists(lists.type):
+        import pyarrow.compute as pc
+
+        return np.asarray(pc.list_value_length(lists).fill_null(0), np.int64)
+    lengths = np.diff(np.asarray(lists.offsets)).astype(np.int64)
+    if lists.null_count:
+        lengths[null_mask(lists)] = 0
+    return lengths
+
+
+def null_mask(array: pa.Array) -> NDArray[np.bool_]:
+    """Return where a plain array is null; without `pyarrow.compute`, whose import takes longer than to plan a small table."""
+    if pa.types.is_null(array.type) or array.buffers()[0] is None:
+        return np.full(len(array), pa.types.is_null(array.type))
+    begin, first = divmod(array.offset, 8)
+    held = np.frombuffer(array.buffers()[0], np.uint8)[begin : begin + (first + len(array) + 7) // 8]
+    valid = np.unpackbits(held, bitorder="little")[first : first + len(array)].view(np.bool_)
+    return ~valid
+
+
+def filled(array: pa.Array) -> NDArray[Any]:
+    """Return the numbers of a plain array, 0 where it is null."""
+    if pa.types.is_null(array.type):
+        return np.zeros(len(array), np.int32)
+    if not array.null_count:
+        return np.asarray(array)
+    whole = pa.Array.from_buffers(array.type, len(array), [None, array.buffers()[1]], 0, array.offset)
+    return np.where(null_mask(array), 0, np.asarray(whole))
 
 
 def check_type(name: str, kind: pa.DataType, is_right: bool, words: str) -> None:
@@ -292,6 +316,8 @@ def _validate(array: pa.Array, name: str) -> None:
             _validate(array.field(at), name)
     elif pa.types.is_dictionary(kind):
         _validate(array.dictionary, name)
+        import pyarrow.compute as pc
+
         n, found = len(array.dictionary), pc.min_max(array.indices).as_py()
         if found["min"] is not None and not 0 <= found["min"] <= found["max"] < n:
             raise pa.ArrowInvalid(f"an index leaves the {n} values of its dictionary: {found['min']} to {found['max']}")
@@ -347,6 +373,8 @@ def hosts_of(client_ids: pa.Array) -> pa.Array:
     >>> hosts_of(pa.array(["10.0.0.1@1009", "pod-1", None])).to_pylist()
     ['10.0.0.1', 'pod-1', None]
     """
+    import pyarrow.compute as pc
+
     return pc.list_element(pc.split_pattern(client_ids, pattern="@", max_splits=1), 0)
 
 
@@ -372,6 +400,8 @@ def utf8(array: pa.Array) -> pa.Array:
         array = array.cast(pa.large_string())
     mask = np.zeros(len(array), bool)
     mask[places] = True
+    import pyarrow.compute as pc
+
     texts = [bytes(array[i].as_buffer()).decode("utf-8", "backslashreplace") for i in places.tolist()]
     return pc.replace_with_mask(array, mask, pa.array(texts, array.type))
 

@@ -14,7 +14,6 @@ from rmqalloc.fleet.columns import Strings, longest_of
 from rmqalloc.fleet.fleet import units_alone
 from rmqalloc.scenarios._queue_changes import QueuesUnderChange
 from rmqalloc.scenarios.client_changes import ClientsUnderChange, generated_names
-from rmqalloc.scenarios.lazy_strings import as_distinct
 from rmqalloc.scenarios.patterns import matches
 from rmqalloc.scenarios.scenario import (
     ALL,
@@ -33,12 +32,6 @@ from rmqalloc.scenarios.subfleet import Changed, Rules, among_others, per_unit, 
 from rmqalloc.strategies import Strategy, sort_client_ids
 
 Mask = NDArray[np.bool_]
-
-
-def ordered(fleet: Fleet) -> Fleet:
-    """Return the fleet in Java's order, in which `apply` is fastest; sort once for many scenarios."""
-    fleet = fleet.sorted()
-    return replaced(fleet, client_lists=as_distinct(fleet.client_lists))
 
 
 def concerned(scenario: Scenario, fleet: Fleet) -> Mask:

@@ -22,9 +22,9 @@ from rmqalloc.fleet.columns import (
     ranges,
 )
 from rmqalloc.fleet.lists import ClientLists
+from rmqalloc.scenarios.fixed_names import GENERATED_NAME
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists, as_distinct, digests
 from rmqalloc.scenarios.patterns import matches
-from rmqalloc.scenarios.scenario import GENERATED_NAME
 from rmqalloc.strategies.ordering import utf16
 
 Mask = NDArray[np.bool_]

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import md5
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.checked_columns import replaced
 from rmqalloc.fleet.columns import Bytes, Index, Offsets, Strings, list_positions
 from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.lazy import lazy_property
@@ -103,6 +105,12 @@ def as_distinct(lists: ClientLists) -> ClientLists:
     if isinstance(lists, DistinctLists) or lists.irregular.any():
         return lists
     return DistinctLists.of_slots(lists.offsets, lists.client_ids, lists.slot_room)
+
+
+def ordered(fleet: Fleet) -> Fleet:
+    """Return the fleet in Java's order, in which `rmqalloc.scenarios.apply` is fastest; sort once for many scenarios."""
+    fleet = fleet.sorted()
+    return replaced(fleet, client_lists=as_distinct(fleet.client_lists))
 
 
 def digests(column: Strings) -> NDArray[np.uint32]:

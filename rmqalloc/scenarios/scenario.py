@@ -13,16 +13,11 @@ from rmqalloc.documents.fields import Params, ScenarioError, Text, Texts, Whole
 from rmqalloc.documents.records import Checked, by_name, needed, optional
 from rmqalloc.errors import Error
 from rmqalloc.limits import MAX_CLIENTS, MAX_READ_QUEUE_NUMS, MAX_VIRTUAL_NODES
+from rmqalloc.scenarios.fixed_names import CURRENT, GENERATED_NAME
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.spelled import with_params
 from rmqalloc.text import did_you_mean
-
-CURRENT = "current"
-"""Name of the state before any change; no scenario may have it."""
-
-GENERATED_NAME = "what-if-{n}"
-"""How added clients are named unless the scenario says otherwise; ``{n}`` is six digits, from 000001 on."""
 
 ALL = ("*",)
 

@@ -12,7 +12,8 @@ from rmqalloc.documents.document import parse
 from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.documents.records import document_schema
 from rmqalloc.documents.source import Source
-from rmqalloc.scenarios.scenario import CURRENT, Scenario
+from rmqalloc.scenarios.fixed_names import CURRENT
+from rmqalloc.scenarios.scenario import Scenario
 
 
 def read_scenarios(path: str | os.PathLike[str]) -> tuple[Scenario, ...]:

@@ -16,18 +16,23 @@
     Directories of Parquet files that are replaced as a whole or not at all.
 """
 
-from rmqalloc.snapshot.plain_data import SnapshotError
-from rmqalloc.snapshot.snapshot import (
-    Broker,
-    Client,
-    Filter,
-    Group,
-    Lag,
-    Snapshot,
-    SourceError,
-    Topic,
-    TopicBroker,
-)
+from typing import TYPE_CHECKING
+
+from rmqalloc.lazy import imported_on_use
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.plain_data import SnapshotError
+    from rmqalloc.snapshot.snapshot import (
+        Broker,
+        Client,
+        Filter,
+        Group,
+        Lag,
+        Snapshot,
+        SourceError,
+        Topic,
+        TopicBroker,
+    )
 
 __all__ = [
     "Broker",
@@ -41,3 +46,9 @@ __all__ = [
     "Topic",
     "TopicBroker",
 ]
+
+_NAMES = {
+    "plain_data": ("SnapshotError",),
+    "snapshot": ("Broker", "Client", "Filter", "Group", "Lag", "Snapshot", "SourceError", "Topic", "TopicBroker"),
+}
+__getattr__ = imported_on_use(__name__, _NAMES)

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 
 from rmqalloc import store
-from rmqalloc.documents import DocumentError, json_text, read_source
 
 MARKER = "_rmqalloc.json"
 """File that says a directory is ours; Spark and pyarrow do not read names that begin with an underscore."""
@@ -75,6 +74,8 @@ def _marked(kind: str) -> bytes:
 
 def _kind(marker: Path) -> str | None:
     """Return the kind that a marker file states, None if there is no such file or it is not ours."""
+    from rmqalloc.documents import DocumentError, json_text, read_source
+
     try:
         content = json_text.loads(read_source(marker).text())
     except (OSError, DocumentError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -205,6 +204,8 @@ def tables() -> OrderTables:
     >>> tables().slots_for(np.array([2, 3, 60, 120])).tolist()
     [6, 4, 6, 6]
     """
+
+    from importlib.resources import files  # brings tempfile and more, for one strategy
 
     lines = files(__package__).joinpath(FILE).read_text("ascii").splitlines()
     n_slots, digits = np.zeros(EVEN + 1, np.int32), []

@@ -22,6 +22,7 @@ from rmqalloc.cli._app import VERBS, app
 from rmqalloc.cli._bulk_command import ProgressLine
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_stream
 from rmqalloc.results.renderer import text_table
+from rmqalloc.snapshot.synthetic import write_fleet
 from rmqalloc.text import printable
 
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
@@ -339,6 +340,24 @@ def test_each_verb_imports_only_what_it_needs():
     imported = set(done.stderr.split())
     assert "click" in imported
     assert not imported & {"pyarrow", "pyspark", "pandas", "spark_udfs", "rmqalloc.cli._bulk_command"}
+
+
+def test_bulk_imports_what_its_input_needs(tmp_path):
+    script = (
+        "import sys; from rmqalloc.cli import main; code = main(); print(*sys.modules, file=sys.stderr); sys.exit(code)"
+    )
+    write_fleet(tmp_path / "fleet", 10)
+    done = python("-c", script, "bulk", "--in", str(tmp_path / "fleet"), "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    imported = set(done.stderr.split())
+    assert "rmqalloc.evaluation.parquet_plan" in imported
+    assert not imported & {
+        "pandas",
+        "pyarrow.compute",
+        "pyarrow.acero",
+        "rmqalloc.scenarios.scenario",
+        "rmqalloc.documents",
+    }
 
 
 def test_without_click_it_says_how_to_get_it():

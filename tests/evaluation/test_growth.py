@@ -26,7 +26,7 @@ from rmqalloc.report.html import _scenario_section as scenario_page
 from rmqalloc.report.html import report
 from rmqalloc.rollouts.resize import resize_queues
 from rmqalloc.scenarios import RemoveClients, Scenario
-from rmqalloc.scenarios.applied_changes import ordered
+from rmqalloc.scenarios import ordered
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker

@@ -26,7 +26,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := bruteforce silence directories followed faces rows hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
-.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
+.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -54,6 +54,7 @@ help:
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to build/evidence/movement.md"
 	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to benchmarks/releases/performance.md"
 	@echo "make pythons       the wheel on Debian's newer Pythons and on one without the interpreter lock (root; an hour)"
+	@echo "make commands      whole commands beside DuckDB, Polars, pyarrow and NumPy, written to docs/benchmarks.md"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
 # The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
@@ -296,7 +297,7 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy examples/clients/*.py
-	MYPYPATH=benchmarks:tests/support $(BIN)/mypy -p cliffs -p movement -p releases
+	MYPYPATH=benchmarks:tests/support $(BIN)/mypy -p cliffs -p commands -p movement -p releases
 	$(PYTEST) -q $(BESIDE) $(HOUSE_RULES)
 
 # The guide: pages of docs/ and names from the docstrings. Its tools are none of the product's.
@@ -324,10 +325,16 @@ bench: install
 bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
 	$(CLIFFS) --quick
+	$(COMMANDS) --units 1000 --runs 1
 # Work of odd inputs over that of plain ones, by counts: fails above a bound.
 CLIFFS := PYTHONPATH=benchmarks $(BIN)/python -m cliffs
 cliffs: install
 	$(CLIFFS) --docs benchmarks/results.md
+
+# Whole commands beside what a person would write instead, in turns; their owners are compared first.
+COMMANDS := PYTHONPATH=benchmarks $(BIN)/python -m commands
+commands: install
+	$(COMMANDS) --docs docs/benchmarks.md && $(BIN)/python benchmarks/chart.py
 
 # Instructions of every kernel, counted by callgrind against the committed counts: repeatable on a busy machine too.
 instructions: install

@@ -148,15 +148,15 @@ def busy(rows: list[Row]) -> str:
     return f"Wall over CPU time of these rows: median {median(shares):.2f}, worst {shares[-1]:.2f}." if shares else ""
 
 
-def put(path: Path, text: str) -> None:
-    """Replace what stands between the markers of a file.
+def put(path: Path, text: str, section: str = "bench") -> None:
+    """Replace what stands between the markers of a section of a file.
 
     Raises
     ------
     SystemExit
         If the file lacks the markers.
     """
-    begin, end = "<!-- bench:begin -->", "<!-- bench:end -->"
+    begin, end = f"<!-- {section}:begin -->", f"<!-- {section}:end -->"
     old = path.read_text(encoding="utf-8")
     head, found, rest = old.partition(begin)
     _, closed, tail = rest.partition(end)

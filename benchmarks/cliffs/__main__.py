@@ -4,26 +4,12 @@ import argparse
 import sys
 from pathlib import Path
 
+from table import put
+
 from cliffs import kernels, verbs
 from cliffs.row import table
 
 PARTS = {"kernels": kernels, "verbs": verbs}
-BEGIN, END = "<!-- cliffs:begin -->", "<!-- cliffs:end -->"
-
-
-def put(path: Path, text: str) -> None:
-    """Replace what stands between the markers of a file.
-
-    Raises
-    ------
-    SystemExit
-        If the file lacks the markers.
-    """
-    head, found, rest = path.read_text(encoding="utf-8").partition(BEGIN)
-    _, closed, tail = rest.partition(END)
-    if not (found and closed):
-        sys.exit(f"{path} has no section to fill: expected {BEGIN} and, after it, {END}")
-    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
 
 
 def main() -> int:
@@ -40,7 +26,7 @@ def main() -> int:
     for row in above:
         print(f"{row.what}, {row.shape}: {row.factor:.2f} times the work, at most {row.bound:g}", file=sys.stderr)
     if options.docs:
-        put(options.docs, table(rows))
+        put(options.docs, table(rows), "cliffs")
     return 1 if above else 0
 
 

@@ -6,9 +6,10 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from cliffs.__main__ import put
-from commands.course import in_turns, run
 from machines import cpu_model
+from table import put
+
+from commands.course import in_turns, run
 
 PROGRAMS = Path(__file__).parent / "programs"
 RIVALS = {
@@ -90,7 +91,7 @@ def main() -> None:
     table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
     print(f"{cpu_model()}\n\n{table}")
     if given.docs:
-        put(given.docs, table)
+        put(given.docs, f"{cpu_model()}\n\n{table}", "commands")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,7 @@ from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.report.html import _scenario_section as scenario_page
 from rmqalloc.report.html import report
 from rmqalloc.rollouts.resize import resize_queues
-from rmqalloc.scenarios import RemoveClients, Scenario
-from rmqalloc.scenarios import ordered
+from rmqalloc.scenarios import RemoveClients, Scenario, ordered
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker

@@ -5,7 +5,8 @@ import sys
 import duckdb
 
 OWNER = {
-    "AVG": "CASE WHEN i < (m % n) * (m // n + 1) THEN i // (m // n + 1) ELSE m % n + (i - (m % n) * (m // n + 1)) // (m // n) END",
+    "AVG": "CASE WHEN i < (m % n) * (m // n + 1) THEN i // (m // n + 1) "
+    "ELSE m % n + (i - (m % n) * (m // n + 1)) // (m // n) END",
     "AVG_BY_CIRCLE": "i % n",
 }
 source, target, strategy = sys.argv[1:]

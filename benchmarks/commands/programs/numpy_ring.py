@@ -2,6 +2,7 @@
 
 import sys
 from hashlib import md5
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,7 @@ def hash_of(text: str) -> int:
     return int.from_bytes(md5(text.encode(), usedforsecurity=False).digest()[:4], "big")
 
 
-def owners_of(topic: str, brokers: list[dict[str, object]], client_ids: list[str]) -> list[int]:
+def owners_of(topic: str, brokers: list[dict[str, Any]], client_ids: list[str]) -> list[int]:
     """Owners of the sorted queues as positions in the sorted clients."""
     clients = sorted(client_ids)
     points = np.array([hash_of(f"{one}-{k}") for one in clients for k in range(10)], np.int64)
@@ -26,7 +27,8 @@ def owners_of(topic: str, brokers: list[dict[str, object]], client_ids: list[str
         for i in range(n)
     ]
     at = np.searchsorted(points[order], queues)
-    return (order[at % order.size] // 10).tolist()
+    found: list[int] = (order[at % order.size] // 10).tolist()
+    return found
 
 
 table = pq.read_table(source)

@@ -121,20 +121,23 @@ def plan_writer(
 ) -> pq.ParquetWriter:
     """Return a Parquet writer of a plan that leaves out what costs time and serves no reader.
 
-    Where a unit has one row, names get no dictionary, for hardly any occurs twice. A dictionary of figures leaves nothing to
-    compress. A file has statistics of all columns but the owners, which no reader filters by.
+    Where a unit has one row, names get no dictionary, for hardly any occurs twice. Whole numbers are written by their
+    differences, which takes less time than a dictionary and as little room, and leaves nothing to compress. A file has
+    statistics of all columns but the owners, which no reader filters by.
     """
     named_once = spec.output == "best" or not spec.scenarios
     columns = [name for name in spec.schema.names if name != "owners"]
     names = ["consumer_group", "topic"]
-    coded = [name for name in columns if not (named_once and name in names)]
+    numbers = [field.name for field in spec.schema if pa.types.is_integer(field.type)]
+    coded = [name for name in columns if name not in numbers and not (named_once and name in names)]
     own, owners = [field.name for field in before], ["owners.list.element"] * ("owners" in spec.schema.names)
     squeezed = {*own, *names, "err_msg", *owners}
     return pq.ParquetWriter(
         where,
         pa.schema([*before, *spec.schema]),
         compression={name: "zstd" if name in squeezed else "none" for name in (*own, *columns, *owners)},
-        use_dictionary=[*own, *coded, *owners],
+        use_dictionary=[*own, *coded],
+        column_encoding=dict.fromkeys([*numbers, *owners], "DELTA_BINARY_PACKED"),
         write_statistics=[*own, *columns],
         write_batch_size=8192,
     )

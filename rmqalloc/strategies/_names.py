@@ -1,8 +1,9 @@
 """Names of strategies: versions, and strategies over other ones.
 
 ``NAME/2`` is the second version of a rule that RocketMQ does not ship. Clients that divide by two versions of a rule would own
-queues twice, so every such name carries its version; without one the newest is meant. ``OUTER-INNER`` is a strategy over
-another one. Which names there are is the caller's registry; which of them go on with that of another is declared by the class.
+queues twice, so every such name carries its version; without one the newest is meant, except those that are always named in
+full. ``OUTER-INNER`` is a strategy over another one. Which names there are is the caller's registry; which of them go on with
+that of another, and which are always named in full, is declared by the class.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ def registered(name: str, known: Registry) -> str | None:
     """
     if name in known:
         return name
-    return max(_versions(name, known), key=_version, default=None)
+    meant = [one for one in _versions(name, known) if not known[one].named_in_full]
+    return max(meant, key=_version, default=None)
 
 
 def _versions(name: str, known: Registry) -> list[str]:

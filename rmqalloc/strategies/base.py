@@ -81,6 +81,8 @@ class Strategy(ABC):
         Whether its name goes on with a dash and the name of the strategy inside it.
     default_inner : str or None
         Name of the strategy inside it where none is given.
+    named_in_full : bool
+        Whether it is meant only where its version is given.
     dialect : str
         Whose client computes it so: "java", or "go" of what client-go computes otherwise under the same name.
     """
@@ -101,6 +103,7 @@ class Strategy(ABC):
     is_server_side: ClassVar[bool] = False
     names_inner: ClassVar[bool] = False
     default_inner: ClassVar[str | None] = None
+    named_in_full: ClassVar[bool] = False
     dialect: ClassVar[str] = "java"
 
     _takes_empty = (

@@ -34,6 +34,8 @@ cdef struct job_t:
     offset_t waiting            # queues without a slot, in order
     offset_t kinds              # queues of each kind, in order: n_queues places for each
     offset_t load               # of every slot
+    offset_t top                # of the stack of every slot, -1 for none: of a chain alone
+    offset_t under              # each queue on its stack
 
 # Room for extra queues, one for each slot: slots from first_new on may have a pool of their own.
 cdef struct room_t:
@@ -223,6 +225,85 @@ cdef inline offset_t base(index_t[::1] scratch, const number_t[::1] numbers, con
     return low
 
 
+# ---- chains, the bases of version 2 ----
+
+# The size at which the chain of a topic begins.
+cdef inline offset_t start_of(const job_t *job) noexcept nogil:
+    cdef number_t size, sixteenths = 16 + ((rmq_mix(job.seed) >> 32) * 16 >> 32)
+    while True:
+        size = sixteenths >> 4
+        if size * size * size >= <number_t> job.n_queues * <number_t> job.n_queues:
+            return <offset_t> size
+        sixteenths <<= 1
+
+
+cdef inline void push(index_t[::1] scratch, const job_t *job, offset_t slot, index_t queue) noexcept nogil:
+    scratch[job.under + queue] = scratch[job.top + slot]
+    scratch[job.top + slot] = queue
+
+
+# The highest of n + 1 slots leaves. Loads are even at every size, so that the sizes say how many are above the new least one.
+cdef inline void leave(index_t[::1] scratch, const number_t[::1] numbers, const job_t *job, offset_t n,
+                       offset_t owners) noexcept nogil:
+    cdef room_t room
+    cdef offset_t n_waiting = 0
+    cdef index_t under, queue = scratch[job.top + n]
+    room.full, room.pool[0], room.first_new = <index_t> (job.n_queues // n), <index_t> (job.n_queues % n), n
+    if job.n_queues // (n + 1) == room.full:
+        room.pool[0] -= <index_t> (job.n_queues % (n + 1)) - (scratch[job.load + n] > room.full)
+    while queue >= 0:
+        scratch[job.waiting + n_waiting] = queue
+        n_waiting += 1
+        queue = scratch[job.under + queue]
+    rounds(scratch, numbers, job, n_waiting, n, &room, NOT_ABSENT, owners)
+    queue = scratch[job.top + n]
+    while queue >= 0:
+        under = scratch[job.under + queue]
+        push(scratch, job, scratch[owners + queue], queue)
+        queue = under
+
+
+# Slot c joins and takes queues of the fullest.
+cdef inline void join(index_t[::1] scratch, const job_t *job, offset_t c, offset_t owners) noexcept nogil:
+    cdef number_t v = rmq_mix(job.seed + (c + 1) * RMQ_GOLDEN)
+    cdef offset_t slot, most = (job.n_queues + c - 1) // c, n_most = job.n_queues - c * (most - 1)
+    cdef offset_t i, taken = (job.n_queues + <offset_t> ((v >> 32) * <number_t> (c + 1) >> 32)) // (c + 1)
+    cdef index_t queue
+    scratch[job.top + c], scratch[job.load + c] = -1, <index_t> taken
+    for i in range(taken):
+        if n_most == 0:
+            most, n_most = most - 1, c
+        v = rmq_mix(v + RMQ_GOLDEN)
+        slot = <offset_t> ((v >> 32) * <number_t> c >> 32)
+        while scratch[job.load + slot] < most:
+            slot = slot + 1 if slot + 1 < c else 0
+        queue = scratch[job.top + slot]
+        scratch[job.top + slot] = scratch[job.under + queue]
+        scratch[job.load + slot] -= 1
+        n_most -= 1
+        push(scratch, job, c, queue)
+        scratch[owners + queue] = <index_t> c
+
+
+# Owners if all n slots are present, in the first list of the scratch. The start has at most two slots for each queue, so that loads
+# and tops fit where the other bases have kinds and loads.
+cdef inline offset_t chained_base(index_t[::1] scratch, const number_t[::1] numbers, job_t *job, offset_t n) noexcept nogil:
+    cdef offset_t queue, size, start = start_of(job), owners = 0
+    job.load, job.under = job.kinds, job.n_queues
+    job.top = job.load + max(start, n)
+    anchor(scratch, numbers, job, start, owners)
+    fill(scratch, job.top, start, -1)
+    for queue in range(job.n_queues):
+        push(scratch, job, scratch[owners + queue], <index_t> queue)
+    for size in range(start - 1, n - 1, -1):
+        leave(scratch, numbers, job, size, owners)
+    for size in range(start, n):
+        join(scratch, job, size, owners)
+    return owners
+
+
+# ---- holes ----
+
 # Give the queues of absent slots to present ones; `client` has the client of each slot, -1 where it is absent.
 cdef inline void fill_holes(index_t[::1] scratch, const number_t[::1] numbers, const job_t *job, offset_t n_slots,
                             offset_t n_present, offset_t client, offset_t owners) noexcept nogil:
@@ -313,6 +394,7 @@ def own(
     const index_t[::1] slots not None,
     index_t[::1] scratch not None,
     owner_t[::1] out not None,
+    bint chained=False,
 ):
     cdef Py_ssize_t unit
     cdef offset_t n, queue, repeats, client, n_slots, n_present, owners
@@ -332,7 +414,10 @@ def own(
                 for queue in range(n):
                     out[out_starts[unit] + queue] = -1
                 continue
-            owners = base(scratch, numbers, &job, n_slots)
+            if chained:
+                owners = chained_base(scratch, numbers, &job, n_slots)
+            else:
+                owners = base(scratch, numbers, &job, n_slots)
             if n_present < n_slots:
                 fill_holes(scratch, numbers, &job, n_slots, n_present, client, owners)
             for queue in range(n):

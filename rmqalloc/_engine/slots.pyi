@@ -17,6 +17,7 @@ def own(
     slots: NDArray[np.int32],
     scratch: NDArray[np.int32],
     out: NDArray[np.int32],
+    chained: bool = False,
 ) -> None:
     """Find the owner of every queue of every unit; units without queues or clients are passed over.
 
@@ -34,6 +35,8 @@ def own(
     scratch : int32, shape (at least ``scratch_size(...)``,)
     out : int32
         Takes positions in the client list, -1 where nobody takes part.
+    chained : bool
+        Whether bases are chains, those of version 2.
     """
 
 def number(

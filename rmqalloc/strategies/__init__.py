@@ -20,7 +20,7 @@ from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._machine_room_nearby_pooled import MachineRoomNearbyPooled
 from rmqalloc.strategies._names import divided, split, unknown
-from rmqalloc.strategies._ordinal import Ordinal
+from rmqalloc.strategies._ordinal import Ordinal, Ordinal2
 from rmqalloc.strategies._pop import FleetShares, Pop
 from rmqalloc.strategies._rotated import Rotated
 from rmqalloc.strategies._stable import Stable
@@ -41,6 +41,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "MACHINE_ROOM_NEARBY": MachineRoomNearby,
     "POP": Pop,
     "ORDINAL/1": Ordinal,
+    "ORDINAL/2": Ordinal2,
     "STABLE/1": Stable,
     "ROTATED/1": Rotated,
     "CONSISTENT_HASH_BOUNDED/1": ConsistentHashBounded,
@@ -92,6 +93,8 @@ def strategy(
 def strategy(name: Literal["POP"], *, inner: _Inner, pop_share_queue_num: int = -1) -> Pop[_Inner]: ...
 @overload
 def strategy(name: Literal["ORDINAL", "ORDINAL/1"], *, pattern: str = "-#", tables: bool = False) -> Ordinal: ...
+@overload
+def strategy(name: Literal["ORDINAL/2"], *, pattern: str = "-#") -> Ordinal2: ...
 @overload
 def strategy(name: Literal["STABLE", "STABLE/1"], *, slack: int = 0) -> Stable: ...
 @overload
@@ -238,6 +241,7 @@ __all__ = [
     "MachineRoom",
     "MachineRoomNearby",
     "Ordinal",
+    "Ordinal2",
     "Pop",
     "SharingStrategy",
     "Stable",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rmqalloc.errors import ArgumentError
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
-from rmqalloc.strategies._ordinal import Ordinal
+from rmqalloc.strategies._ordinal import Ordinal, Ordinal2
 from rmqalloc.strategies._stable import Stable
 from rmqalloc.strategies.base import Strategy
 from rmqalloc.strategies.config import Config
@@ -56,6 +56,7 @@ DIALECTS: dict[str, Dialect] = {
             "MACHINE_ROOM": GoMachineRoom,
             "MACHINE_ROOM_NEARBY": Averagely,
             "ORDINAL/1": Ordinal,
+            "ORDINAL/2": Ordinal2,
             "STABLE/1": Stable,
         },
         differs={

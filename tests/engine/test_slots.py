@@ -53,8 +53,13 @@ def test_numbers_of_clients(lists):
 
 
 @settings(deadline=None)
-@given(given_slots=LISTS, numbers=st.lists(SEEDS, min_size=1, max_size=300) | st.integers(1, 1500), seed=SEEDS)
-def test_loads_are_even_and_those_who_take_no_part_own_nothing(given_slots, numbers, seed):
+@given(
+    given_slots=LISTS,
+    numbers=st.lists(SEEDS, min_size=1, max_size=300) | st.integers(1, 1500),
+    seed=SEEDS,
+    chained=st.booleans(),
+)
+def test_loads_are_even_and_those_who_take_no_part_own_nothing(given_slots, numbers, seed, chained):
     queues = np.array(numbers, np.uint64) if isinstance(numbers, list) else np.full(numbers, seed, np.uint64)
     m, n = queues.size, len(given_slots)
     out = np.full(m + 2, -7, np.int32)
@@ -67,7 +72,7 @@ def test_loads_are_even_and_those_who_take_no_part_own_nothing(given_slots, numb
             one(n, np.int32),
             one(seed, np.uint64),
         ),
-        *(queues, np.array(given_slots, np.int32), np.empty(slots.scratch_size(m, n), np.int32), out),
+        *(queues, np.array(given_slots, np.int32), np.empty(slots.scratch_size(m, n), np.int32), out, chained),
     )
     assert out[0] == out[-1] == -7
     owners, present = out[1:-1].tolist(), [i for i, slot in enumerate(given_slots) if slot != -2]

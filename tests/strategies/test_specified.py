@@ -1,4 +1,4 @@
-"""The vectors of ORDINAL and STABLE are what their pages answer now, and the pages keep what they promise."""
+"""The vectors of ORDINAL, ORDINAL/2 and STABLE are what their pages answer now, and the pages keep what they promise."""
 
 from collections import Counter
 from random import Random
@@ -12,14 +12,14 @@ from hypothesis_budget import examples
 from specified import page
 
 
-@pytest.mark.parametrize("name", ["ordinal", "stable"])
+@pytest.mark.parametrize("name", strategy_vectors.FILES)
 def test_the_vectors_are_what_the_page_answers(name):
     text = (DATA / f"{name}-vectors.tsv").read_text(encoding="ascii")
     assert text.count("\n") >= 60
-    assert text == strategy_vectors.text(name.upper())
+    assert text == strategy_vectors.text(strategy_vectors.FILES[name])
 
 
-@pytest.mark.parametrize(("strategy", "slack"), [("ORDINAL", 0), ("STABLE", 0), ("STABLE", 1)])
+@pytest.mark.parametrize(("strategy", "slack"), [("ORDINAL", 0), ("ORDINAL/2", 0), ("STABLE", 0), ("STABLE", 1)])
 @examples(60, nightly=3000)
 @given(seed=st.integers(0, 2**32))
 def test_loads_differ_by_no_more_than_is_promised(strategy, slack, seed):

@@ -43,6 +43,12 @@ def ordinal(queues, client_ids, pattern="-#", with_tables=False):
     return twin.ordinal(topic, [(broker_name, queue_id) for _, broker_name, queue_id in queues], client_ids, pattern)
 
 
+def ordinal_2(queues, client_ids, pattern="-#"):
+    """Owners under version 2 of ORDINAL, as `ordinal` has them."""
+    keys = [(broker_name, queue_id) for _, broker_name, queue_id in queues]
+    return page("ordinal").ordinal_2(queues[0][0], keys, client_ids, pattern)
+
+
 def stable(queues, client_ids, slack=0):
     """Owners under STABLE, as positions; queues are (topic, broker name, queue id), all of one topic."""
     brokers = [(broker_name, queue_id) for _, broker_name, queue_id in queues]

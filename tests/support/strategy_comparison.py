@@ -11,11 +11,11 @@ from strategy_vectors import StrategyCase, first_character, random_case, random_
 from rmqalloc import Fleet, strategy
 
 SEED = int(os.environ.get("RMQALLOC_SEED") or SystemRandom().randrange(2**32))
-SPECIFIED = ("ORDINAL", "STABLE")
+SPECIFIED = ("ORDINAL", "ORDINAL/2", "STABLE")
 WRAPPED = ("ROTATED", "CONSISTENT_HASH_BOUNDED", "MACHINE_ROOM_NEARBY_POOLED", "CANARY")
 
-JAVA_CASES = {"ORDINAL": 30_000, "STABLE": 30_000} | dict.fromkeys(WRAPPED, 10_000)
-GO_CASES = dict.fromkeys(SPECIFIED, 50_000)
+JAVA_CASES = dict.fromkeys(SPECIFIED, 20_000) | dict.fromkeys(WRAPPED, 10_000)
+GO_CASES = dict.fromkeys(SPECIFIED, 34_000)
 """How many cases the engine is compared on: 100,000 for either language."""
 
 

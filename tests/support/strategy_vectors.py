@@ -1,7 +1,7 @@
-"""Groups for the strategies of our own, in a form that every language reads, and the vectors of ORDINAL and STABLE.
+"""Groups for the strategies of our own, in a form that every language reads, and the vectors of ORDINAL, ORDINAL/2 and STABLE.
 
-``python -m strategy_vectors`` writes `tests/data/ordinal-vectors.tsv` and `stable-vectors.tsv`; the owners come from the
-pages that specify the two. A line has fields between tabs: strategy, parameters (``name=value`` between ``;``), topic, queues
+``python -m strategy_vectors`` writes ``<name>-vectors.tsv`` of all of them to `tests/data`; the owners come from the pages that
+specify them. A line has fields between tabs: strategy, parameters (``name=value`` between ``;``), topic, queues
 (``broker:id`` between ``,``), client ids (between ``,``), owners (positions in the client ids between ``,``; -1 is nobody).
 Queues and client ids are in RocketMQ's order. Texts are ASCII: all but letters, digits and ``- . _ @ # * ? / %`` stands
 as ``\\u`` and four hexadecimal digits for each UTF-16 code unit.
@@ -49,6 +49,8 @@ class StrategyCase(NamedTuple):
         """What the page of the strategy answers."""
         if self.strategy == "STABLE":
             return specified.stable(self.queues, self.client_ids, self.parameters.get("slack", 0))
+        if self.strategy == "ORDINAL/2":
+            return specified.ordinal_2(self.queues, self.client_ids, **self.parameters)
         pattern, with_tables = self.parameters.get("pattern", "-#"), "tables" in self.parameters
         return specified.ordinal(self.queues, self.client_ids, pattern, with_tables)
 
@@ -114,10 +116,10 @@ def random_ids(random: Random, pattern: str = "-#") -> list[str]:
 
 
 def random_case(random: Random, strategy: str) -> StrategyCase:
-    """A group for ORDINAL or STABLE."""
+    """A group for ORDINAL, ORDINAL/2 or STABLE."""
     if strategy == "STABLE":
         return case(strategy, random.choice([{}, {"slack": 1}]), random_queues(random), random_ids(random))
-    if random.random() < 0.1:
+    if strategy == "ORDINAL" and random.random() < 0.1:
         queues = random_queues(random)
         slots = random.sample(range(table_slots(len(queues))), random.randint(1, table_slots(len(queues))))
         return case(strategy, {"tables": "true"}, queues, slot_ids(slots))
@@ -159,6 +161,9 @@ SHAPES = [(1, 1, 1), (1, 1, 2), (1, 5, 40), (1, 7, 3), (3, 8, 4), (3, 8, 5), (4,
 SHAPES += [(16, 64, 100)]
 """Brokers, queues of each, clients."""
 
+FILES = {"ordinal": "ORDINAL", "ordinal-2": "ORDINAL/2", "stable": "STABLE"}
+"""Strategies by the name of their file of vectors."""
+
 
 def vectors(strategy: str) -> list[StrategyCase]:
     """Cases that say what each paragraph of the page means, and random ones."""
@@ -194,7 +199,7 @@ def vectors(strategy: str) -> list[StrategyCase]:
     ]
     cases += [case(strategy, {}, topic_queues(topic, 2, 8, -3), ids) for topic in TOPICS]
     cases += [case(strategy, {}, [MessageQueue("T", broker, i) for broker in BROKERS for i in (0, 0, 1)], ids)]
-    cases += [random_case(random, strategy) for _ in range(60 - len(cases) + 10 * (strategy == "ORDINAL"))]
+    cases += [random_case(random, strategy) for _ in range(60 - len(cases) + 10 * (strategy != "STABLE"))]
     return cases + (table_vectors() if strategy == "ORDINAL" else [])
 
 
@@ -220,5 +225,5 @@ def text(strategy: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in ("ordinal", "stable"):
-        (DATA / f"{name}-vectors.tsv").write_text(text(name.upper()), encoding="ascii")
+    for name, strategy in FILES.items():
+        (DATA / f"{name}-vectors.tsv").write_text(text(strategy), encoding="ascii")

@@ -37,6 +37,7 @@ _STRATEGIES = {
     f"{_ROCKETMQ}AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
     f"{_ROCKETMQ}AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
     f"{_OURS}AllocateOrdinal": "ORDINAL/1",
+    f"{_OURS}AllocateOrdinal2": "ORDINAL/2",
     f"{_OURS}AllocateStable": "STABLE/1",
 }
 """By the whole name of the class: one of the same name elsewhere, or a class made from it, may divide in any way."""

@@ -35,13 +35,22 @@ func (l *slotLoads) take(slot int, withPool bool) bool {
 
 const lastDraw = 4
 
-// rounds gives all queues without an owner (-1) to slots. In three rounds each asks for a draw; what is left counts up from its
-// last draw to the first slot that has room, so that the time is bounded.
+// rounds gives all queues without an owner (-1) to slots, in the order of the list.
 func (l *slotLoads) rounds(x []uint64, owners []int, present func(slot int) bool) {
+	queues := make([]int, len(owners))
+	for q := range queues {
+		queues[q] = q
+	}
+	l.roundsOf(queues, x, owners, present)
+}
+
+// roundsOf gives those of the queues that have no owner to slots, in their order. In three rounds each asks for a draw; what is left
+// counts up from its last draw to the first slot that has room, so that the time is bounded.
+func (l *slotLoads) roundsOf(queues []int, x []uint64, owners []int, present func(slot int) bool) {
 	n := len(l.load)
 	draw := func(q int, t uint64) int { return slotOf(mix64(x[q]+t*golden), n) }
 	for t := uint64(1); t < lastDraw; t++ {
-		for q := range owners {
+		for _, q := range queues {
 			if owners[q] >= 0 {
 				continue
 			}
@@ -50,7 +59,7 @@ func (l *slotLoads) rounds(x []uint64, owners []int, present func(slot int) bool
 			}
 		}
 	}
-	for q := range owners {
+	for _, q := range queues {
 		if owners[q] >= 0 {
 			continue
 		}

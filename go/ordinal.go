@@ -9,7 +9,7 @@ import "github.com/apache/rocketmq-client-go/v2/primitive"
 // The slot is the number at the end of the instance name: 7 in 10.0.3.17@consumer-7 (consumer.WithInstance). If a client goes,
 // its queues alone move; if its slot comes back, it gets exactly these queues. Loads differ by one at most.
 func Ordinal() Strategy {
-	return ordinal(slotPattern{before: "-"}, slotsByBase)
+	return ordinal(slotPattern{before: "-"}, slotsByBase(base.owners))
 }
 
 // OrdinalWithPattern is Ordinal with another pattern of instance names: a text with one # where the number stands, and no digit
@@ -19,7 +19,22 @@ func OrdinalWithPattern(pattern string) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ordinal(slots, slotsByBase), nil
+	return ordinal(slots, slotsByBase(base.owners)), nil
+}
+
+// Ordinal2 is ORDINAL/2: as Ordinal, and the highest slot is as any other. If it goes, its queues alone move, and no queue moves
+// between clients that stay. More queues move than under Ordinal if brokers come and go in a group of unusual size.
+func Ordinal2() Strategy {
+	return ordinal(slotPattern{before: "-"}, slotsByBase(base.ownersInChain))
+}
+
+// Ordinal2WithPattern is Ordinal2 with a pattern as OrdinalWithPattern has it.
+func Ordinal2WithPattern(pattern string) (Strategy, error) {
+	slots, err := newSlotPattern(pattern)
+	if err != nil {
+		return nil, err
+	}
+	return ordinal(slots, slotsByBase(base.ownersInChain)), nil
 }
 
 // ordinal divides by slots: the function finds the slot of each queue, of the clients by slot (-1 where there is none).
@@ -47,10 +62,17 @@ func ordinal(pattern slotPattern, slots func(queues []*primitive.MessageQueue, c
 	})
 }
 
-// slotsByBase are the present slots of the queues: those of the base, or where these are not present some by draws.
-func slotsByBase(queues []*primitive.MessageQueue, clients []int) []int {
-	x := queueNumbers(queues)
-	slots := base{javaHash(queues[0].Topic), x}.owners(len(clients))
+// slotsByBase finds the present slots of the queues: those that the owners of a base are, or where these are not present some by draws.
+func slotsByBase(owners func(b base, n int) []int) func(queues []*primitive.MessageQueue, clients []int) []int {
+	return func(queues []*primitive.MessageQueue, clients []int) []int {
+		x := queueNumbers(queues)
+		slots := owners(base{javaHash(queues[0].Topic), x}, len(clients))
+		return filledHoles(x, slots, clients)
+	}
+}
+
+// filledHoles are the slots with those by draws where slots are not present.
+func filledHoles(x []uint64, slots, clients []int) []int {
 	present := func(slot int) bool { return clients[slot] >= 0 }
 	m, n := len(x), 0
 	for slot := range clients {

@@ -26,7 +26,7 @@ func queues(n int) []*primitive.MessageQueue {
 }
 
 func TestOwnersAreThoseOfTheVectors(t *testing.T) {
-	for _, name := range []string{"ordinal", "stable"} {
+	for _, name := range []string{"ordinal", "ordinal-2", "stable"} {
 		file, err := os.Open("../tests/data/" + name + "-vectors.tsv")
 		if err != nil {
 			t.Fatal(err)
@@ -51,7 +51,7 @@ func TestOwnersAreThoseOfTheVectors(t *testing.T) {
 }
 
 func TestAClientThatIsNotInTheListHasNothing(t *testing.T) {
-	for _, strategy := range []strategies.Strategy{strategies.Ordinal(), strategies.Stable(), strategies.StableWithSlack()} {
+	for _, strategy := range []strategies.Strategy{strategies.Ordinal(), strategies.Ordinal2(), strategies.Stable(), strategies.StableWithSlack()} {
 		for _, own := range [][]*primitive.MessageQueue{
 			strategy("group", "stranger", queues(4), ids),
 			strategy("group", "", queues(4), append([]string{""}, ids...)),
@@ -89,7 +89,7 @@ func TestInAGroupThatIsTooGreatForATableNobodyOwnsAnything(t *testing.T) {
 }
 
 func TestClientGoTakesTheStrategies(t *testing.T) {
-	for _, strategy := range []strategies.Strategy{strategies.Ordinal(), strategies.Stable()} {
+	for _, strategy := range []strategies.Strategy{strategies.Ordinal(), strategies.Ordinal2(), strategies.Stable()} {
 		consumer.WithStrategy(consumer.AllocateStrategy(strategy))
 	}
 }
@@ -102,8 +102,9 @@ func TestPatternsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-func BenchmarkOrdinal(b *testing.B) { benchmark(b, strategies.Ordinal()) }
-func BenchmarkStable(b *testing.B)  { benchmark(b, strategies.Stable()) }
+func BenchmarkOrdinal(b *testing.B)  { benchmark(b, strategies.Ordinal()) }
+func BenchmarkOrdinal2(b *testing.B) { benchmark(b, strategies.Ordinal2()) }
+func BenchmarkStable(b *testing.B)   { benchmark(b, strategies.Stable()) }
 
 // 1024 queues, 100 clients.
 func benchmark(b *testing.B, strategy strategies.Strategy) {

@@ -62,6 +62,10 @@ func strategy(name string, parameters map[string]string) (strategies.Strategy, e
 		return strategies.OrdinalWithPattern(pattern)
 	case name == "ORDINAL":
 		return strategies.Ordinal(), nil
+	case name == "ORDINAL/2" && given:
+		return strategies.Ordinal2WithPattern(pattern)
+	case name == "ORDINAL/2":
+		return strategies.Ordinal2(), nil
 	case name == "STABLE" && parameters["slack"] == "1":
 		return strategies.StableWithSlack(), nil
 	case name == "STABLE":

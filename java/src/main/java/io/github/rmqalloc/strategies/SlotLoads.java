@@ -2,6 +2,7 @@
 package io.github.rmqalloc.strategies;
 
 import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
 
 /** Loads of slots. Each may take f queues; one that takes another lowers a pool of such places, old and new slots each their own. */
 final class SlotLoads {
@@ -30,6 +31,11 @@ final class SlotLoads {
         load[slot]++;
     }
 
+    /** Counts queues that a slot has in any case. */
+    void add(int slot, int queues) {
+        load[slot] += queues;
+    }
+
     /** Lowers the pool by one if the slot has more than f queues already. */
     void countExtra(int slot) {
         if (load[slot] > f) {
@@ -50,20 +56,25 @@ final class SlotLoads {
         return true;
     }
 
-    /**
-     * Gives all queues without an owner (-1) to slots. In three rounds each asks for a draw; what is left counts up from its last
-     * draw to the first slot that has room, so that the time is bounded.
-     */
+    /** Gives all queues without an owner (-1) to slots, in the order of the list. */
     void rounds(long[] x, int[] owners, IntPredicate present) {
+        rounds(IntStream.range(0, owners.length).toArray(), x, owners, present);
+    }
+
+    /**
+     * Gives those of the queues that have no owner to slots, in their order. In three rounds each asks for a draw; what is left counts
+     * up from its last draw to the first slot that has room, so that the time is bounded.
+     */
+    void rounds(int[] queues, long[] x, int[] owners, IntPredicate present) {
         for (int t = 1; t < LAST_DRAW; t++) {
-            for (int q = 0; q < owners.length; q++) {
+            for (int q : queues) {
                 if (owners[q] < 0) {
                     int slot = draw(x[q], t);
                     owners[q] = present.test(slot) && take(slot, true) ? slot : -1;
                 }
             }
         }
-        for (int q = 0; q < owners.length; q++) {
+        for (int q : queues) {
             if (owners[q] < 0) {
                 int slot = draw(x[q], LAST_DRAW);
                 while (!present.test(slot) || !take(slot, true)) {

@@ -18,7 +18,7 @@ public final class Speed {
 
     public static void main(String[] args) {
         AllocateMessageQueueStrategy[] strategies = {
-            new AllocateOrdinal(), new AllocateStable(), new AllocateStable(1),
+            new AllocateOrdinal(), new AllocateOrdinal2(), new AllocateStable(), new AllocateStable(1),
             new AllocateMessageQueueConsistentHash(), new AllocateMessageQueueAveragely(),
         };
         System.out.println("microseconds a call, the median of 15 runs; queues/clients; hole: one slot is missing");

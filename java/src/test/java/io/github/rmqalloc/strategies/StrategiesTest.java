@@ -41,8 +41,8 @@ class StrategiesTest {
     };
 
     static Stream<AllocateMessageQueueStrategy> strategies() {
-        return Stream.of(new AllocateOrdinal(), new AllocateStable(), new AllocateStable(1), new AllocateRotated(),
-            new AllocateConsistentHashBounded(), new AllocateMachineRoomNearbyPooled(ROOMS), new AllocateCanary(0.1));
+        return Stream.of(new AllocateOrdinal(), new AllocateOrdinal2(), new AllocateStable(), new AllocateStable(1),
+            new AllocateRotated(), new AllocateConsistentHashBounded(), new AllocateMachineRoomNearbyPooled(ROOMS), new AllocateCanary(0.1));
     }
 
     private static List<MessageQueue> queues(String topic, int perBroker, String... brokers) {
@@ -104,7 +104,7 @@ class StrategiesTest {
 
     @Test
     void namesCarryAVersion() {
-        assertEquals("[ORDINAL/1, STABLE/1, STABLE/1, ROTATED/1-AVG, CONSISTENT_HASH_BOUNDED/1, "
+        assertEquals("[ORDINAL/1, ORDINAL/2, STABLE/1, STABLE/1, ROTATED/1-AVG, CONSISTENT_HASH_BOUNDED/1, "
             + "MACHINE_ROOM_NEARBY_POOLED/1-AVG, CANARY/1-AVG]",
             Arrays.toString(strategies().map(AllocateMessageQueueStrategy::getName).toArray()));
         assertEquals("CANARY/1-ROTATED/1-AVG_BY_CIRCLE",

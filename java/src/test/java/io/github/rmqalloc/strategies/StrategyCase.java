@@ -104,6 +104,8 @@ final class StrategyCase {
                 return new AllocateMessageQueueConsistentHash();
             case "ORDINAL":
                 return new AllocateOrdinal(parameters.getOrDefault("pattern", "-#"), parameters.containsKey("tables"));
+            case "ORDINAL/2":
+                return new AllocateOrdinal2(parameters.getOrDefault("pattern", "-#"));
             case "STABLE":
                 return new AllocateStable(Integer.parseInt(parameters.getOrDefault("slack", "0")));
             case "ROTATED":

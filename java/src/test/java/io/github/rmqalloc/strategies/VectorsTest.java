@@ -17,7 +17,7 @@ class VectorsTest {
     private static final Path VECTORS = Paths.get(System.getProperty("vectors"));
 
     @ParameterizedTest
-    @ValueSource(strings = {"ordinal", "stable"})
+    @ValueSource(strings = {"ordinal", "ordinal-2", "stable"})
     void ownersAreThoseOfTheVectors(String name) throws IOException {
         List<String> lines = Files.readAllLines(VECTORS.resolve(name + "-vectors.tsv"));
         assertTrue(lines.size() >= 60);

@@ -15,12 +15,16 @@ LEAVE_AND_JOIN = {
     "STABLE": {"24/4": 2.5, "64/16": 4.4, "192/48": 5.9, "1024/100": 7.2},
     "STABLE, slack 1": {"24/4": 2.3, "64/16": 3.0, "192/48": 3.9, "1024/100": 4.9},
 }
-SPREADS = {"ORDINAL": 1, "STABLE": 1, "STABLE, slack 1": 2, "ROTATED-AVG": 1}
+SPREADS = {"ORDINAL": 1, "ORDINAL/2": 1, "STABLE": 1, "STABLE, slack 1": 2, "ROTATED-AVG": 1}
 ORDINAL_EVENTS = {"leave": 1.0, "2nd leave": 1.4, "3rd leave": 1.4, "walk": 2.2}
-SKEWS = {"ORDINAL": 1.25, "ROTATED-AVG": 1.25}
-FLEETS = {"ORDINAL": 5.0, "STABLE": 1.3}
+ORDINALS = {"ORDINAL": ORDINAL_EVENTS, "ORDINAL/2": {**ORDINAL_EVENTS, "scale in": 1.0}}
+RESTART = {"ORDINAL": 2.02, "ORDINAL/2": 2.0}
+GROWTH = {"ORDINAL": 1.0, "ORDINAL/2": 1.4}
+SKEWS = {"ORDINAL": 1.25, "ORDINAL/2": 1.25, "ROTATED-AVG": 1.25}
+FLEETS = {"ORDINAL": 5.0, "ORDINAL/2": 5.0, "STABLE": 1.3}
 GROUPS = {
     "ORDINAL": {"24/4": 1.5, "64/16": 1.5, "192/48": 1.5},
+    "ORDINAL/2": {"24/4": 1.5, "64/16": 1.5, "192/48": 1.5},
     "STABLE": {"24/4": 1.0, "64/16": 1.0, "192/48": 1.0, "1024/100": 1.3},
 }
 
@@ -57,14 +61,16 @@ def _evenness(results: Results) -> Iterator[Check]:
 
 def _ordinal(results: Results) -> Iterator[Check]:
     for (shape, label, kind), found in results.figures.items():
-        if label != "ORDINAL" or kind not in SLOTS:
+        if label not in ORDINALS or kind not in SLOTS:
             continue
-        for name, most in ORDINAL_EVENTS.items():
+        for name, most in ORDINALS[label].items():
             if name in found.over_least:
                 yield Check(label, f"{name} over the least at {shape}", found.over_least[name].value, most)
         for way in RESTARTS[:2]:
             moved = found.restarts[way.label].value
-            yield Check(label, f"moves per queue of a restart {way.label} at {shape}, ids {kind}", moved, 2.02)
+            yield Check(
+                label, f"moves per queue of a restart {way.label} at {shape}, ids {kind}", moved, RESTART[label]
+            )
 
 
 def _stable(results: Results) -> Iterator[Check]:
@@ -84,11 +90,11 @@ def _stable(results: Results) -> Iterator[Check]:
 
 def _lists(results: Results) -> Iterator[Check]:
     for (layout, label), join in results.joins.items():
-        if label == "ORDINAL":
+        if label in GROWTH:
             yield Check(label, f"mean join, {layout}", join.value, 1.3)
             loss, growth = results.queue_lists[layout, label]
             yield Check(label, f"queues moved by a broker's loss, over AVG, {layout}", loss.value, 0.6)
-            yield Check(label, f"queues moved by growth, over AVG, {layout}", growth.value, 1.0)
+            yield Check(label, f"queues moved by growth, over AVG, {layout}", growth.value, GROWTH[label])
 
 
 def _times(results: Results) -> Iterator[Check]:

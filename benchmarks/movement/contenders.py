@@ -51,6 +51,7 @@ STRATEGIES = [
     Contender("CANARY-AVG", "CANARY", {"inner": "AVG", "share": 0.25, "pattern": "*@consumer-1"}),
     Contender("WEIGHTED", "WEIGHTED"),
     Contender("ORDINAL", "ORDINAL"),
+    Contender("ORDINAL/2", "ORDINAL/2"),
     Contender("STABLE", "STABLE"),
     Contender("STABLE, slack 1", "STABLE", {"slack": 1}),
 ]
@@ -63,5 +64,5 @@ KAFKA = [
 
 def strategies() -> list[Contender]:
     """Those of `STRATEGIES` that this version of the engine has; names of our own are registered with a version."""
-    known = {name.partition("/")[0] for name in REGISTERED}
+    known = REGISTERED.keys() | {name.partition("/")[0] for name in REGISTERED}
     return [one for one in STRATEGIES if one.name in known]

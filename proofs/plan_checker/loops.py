@@ -193,6 +193,8 @@ def _divided(names: list[str], row: Row, topic: str, queues: list[Queue], client
     ids = tuple(one for one, _ in clients)
     if names == [rules.ORDINAL]:
         return named.ordinal(topic, queues, ids, row.params.get("pattern", "-#"))
+    if names == [rules.ORDINAL_2]:
+        return named.ordinal(topic, queues, ids, row.params.get("pattern", "-#"), named.chained)
     if names == [rules.STABLE]:
         return named.stable(topic, queues, ids, row.params.get("slack", 0))
     if len(names) == 1:

@@ -96,14 +96,21 @@ class Slots:
         return True
 
 
-def draw_rounds(x: list[int], found: list[int], n: int, slots: Slots, present: Collection[int] | None = None) -> None:
-    """Give the queues without a slot (-1) to slots by their draws."""
+def draw_rounds(
+    x: list[int],
+    found: list[int],
+    n: int,
+    slots: Slots,
+    present: Collection[int] | None = None,
+    order: list[int] | None = None,
+) -> None:
+    """Give the queues without a slot (-1) to slots by their draws, in an order if one is given."""
 
     def takes(slot: int) -> bool:
         return (present is None or slot in present) and slots.take(slot)
 
     for t in (1, 2, 3, 4):
-        for queue in [i for i, slot in enumerate(found) if slot < 0]:
+        for queue in [i for i in (range(len(x)) if order is None else order) if found[i] < 0]:
             slot = drawn_slot(rules.mix64(x[queue] + t * GOLDEN & MASK), n)
             while not (is_taken := takes(slot)) and t == 4:
                 slot = (slot + 1) % n
@@ -153,13 +160,46 @@ def base(seed: int, x: list[int], n: int) -> list[int]:
     return low
 
 
-def ordinal(topic: str, queues: list[Queue], ids: Ids, pattern: str) -> list[str | None]:
-    """Owners by ORDINAL."""
+def chained(seed: int, x: list[int], n: int) -> list[int]:
+    """Slots of the queues under version 2 if none of n is missing."""
+    m, sixteenths = len(x), 16 + ((rules.mix64(seed) >> 32) * 16 >> 32)
+    while (sixteenths // 16) ** 3 < m * m:
+        sixteenths *= 2
+    start = sixteenths // 16
+    found = at_anchor(x, start)
+    held = [[i for i in range(m) if found[i] == slot] for slot in range(start)]  # those that came last at the end
+    for size in range(start - 1, n - 1, -1):
+        leaving = held.pop()[::-1]
+        slots = Slots(size, m // size, m % size)
+        slots.load = [*map(len, held)]
+        slots.extra[0] -= sum(load > slots.full for load in slots.load)
+        for queue in leaving:
+            found[queue] = -1
+        draw_rounds(x, found, size, slots, order=leaving)
+        for queue in leaving:
+            held[found[queue]].append(queue)
+    for size in range(len(held) + 1, n + 1):
+        v = rules.mix64(seed + size * GOLDEN & MASK)
+        n_taken, taken = (m + ((v >> 32) * size >> 32)) // size, list[int]()
+        while len(taken) < n_taken:
+            v = rules.mix64(v + GOLDEN & MASK)
+            first, most = (v >> 32) * (size - 1) >> 32, max(map(len, held))
+            giver = next(one for one in [*held[first:], *held[:first]] if len(one) == most)
+            taken.append(giver.pop())
+            found[taken[-1]] = size - 1
+        held.append(taken)
+    return found
+
+
+def ordinal(
+    topic: str, queues: list[Queue], ids: Ids, pattern: str, by: Callable[[int, list[int], int], list[int]] = base
+) -> list[str | None]:
+    """Owners by ORDINAL, with the slots of its base."""
     client = client_by_number(ids, pattern)
     if not client:
         return [None] * len(queues)
     x, n = numbers_of(topic, queues), max(client) + 1
-    found = base(rules.java_hash(topic), x, n)
+    found = by(rules.java_hash(topic), x, n)
     slots = Slots(n, len(x) // len(client), len(x) % len(client))
     for slot in found:
         slots.load[slot] += 1

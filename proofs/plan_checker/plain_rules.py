@@ -18,7 +18,7 @@ from typing import Any
 NEARBY, RING, ROOMS = "MACHINE_ROOM_NEARBY", "CONSISTENT_HASH", "MACHINE_ROOM"
 ROTATED, CANARY, POOLED = "ROTATED/1", "CANARY/1", "MACHINE_ROOM_NEARBY_POOLED/1"
 BOUNDED, WEIGHTED = "CONSISTENT_HASH_BOUNDED/1", "WEIGHTED/1"
-ORDINAL, STABLE = "ORDINAL/1", "STABLE/1"
+ORDINAL, ORDINAL_2, STABLE = "ORDINAL/1", "ORDINAL/2", "STABLE/1"
 VERSIONS = {one.partition("/")[0]: one for one in (ROTATED, CANARY, POOLED, BOUNDED, WEIGHTED, ORDINAL, STABLE)}
 OVER_AVG, IN_ROOMS, ON_RING = {ROTATED, CANARY, POOLED}, {NEARBY, POOLED}, {RING, BOUNDED}
 NO_POINTS = "client-go panics with 0 virtual nodes (integer divide by zero)"
@@ -144,7 +144,7 @@ def is_plain(name: str, params: Fields) -> bool:
         return not params.keys() - {"machine_rooms"} and all(
             type(one) is str for one in params.get("machine_rooms", ())
         )
-    if name == ORDINAL:  # tables are not among the files of the checker
+    if name in (ORDINAL, ORDINAL_2):  # tables are not among the files of the checker
         return not params.keys() - {"pattern"} and type(params.get("pattern", "")) is str
     if name == STABLE:
         return not params.keys() - {"slack"} and params.get("slack", 0) in (0, 1)

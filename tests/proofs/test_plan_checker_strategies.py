@@ -27,6 +27,7 @@ STRATEGIES = [
     ("ROTATED", {}),
     ("ORDINAL", {}),
     ("ORDINAL/1", {"pattern": "c#"}),
+    ("ORDINAL/2", {"pattern": "c#"}),
     ("STABLE", {}),
     ("STABLE", {"slack": 1}),
     ("CANARY-ORDINAL", {"share": "0.3"}),

@@ -217,6 +217,7 @@ def test_an_empty_table_of_a_consumer_that_pulls_tells_nothing(table, kind, owne
         ("org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely@782ab401", "AVG"),
         ("org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby@1", "MACHINE_ROOM_NEARBY"),
         ("io.github.rmqalloc.strategies.AllocateOrdinal@1", "ORDINAL/1"),
+        ("io.github.rmqalloc.strategies.AllocateOrdinal2@1", "ORDINAL/2"),
         ("io.github.rmqalloc.strategies.AllocateStable@1", "STABLE/1"),
         ("io.rmqalloc.live.own.AllocateMessageQueueAveragely@1", None),
         ("org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely$1@1", None),

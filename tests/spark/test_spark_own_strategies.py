@@ -62,6 +62,7 @@ SPELLED = (
     "ORDINAL/1",
     "ORDINAL(tables=true)",
     'ORDINAL(pattern="@c#")',
+    "ORDINAL/2",
     "STABLE/1",
     "STABLE(slack=1)",
     "ROTATED/1",

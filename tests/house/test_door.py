@@ -62,10 +62,13 @@ def test_planning_a_file_of_json_loads_nothing_of_other_forms():
     assert found & (others | {f"rmqalloc.snapshot.{name}" for name in mine}) == set()
 
 
-@pytest.mark.parametrize(("verb", "is_refused"), [("plan", True), ("bulk", False), ("doctor", False)])
-def test_only_verbs_that_start_spark_may_import_pandas(verb, is_refused):
+@pytest.mark.parametrize(
+    ("given", "is_refused"),
+    [(["plan"], True), (["bulk"], True), (["bulk", "--spark"], False), (["doctor"], False)],
+)
+def test_only_commands_that_start_spark_may_import_pandas(given, is_refused):
     """PySpark does not work without it."""
-    run = f"import sys, rmqalloc.cli; sys.argv[1:] = ['{verb}', '--help']; rmqalloc.cli.main()"
+    run = f"import sys, rmqalloc.cli; sys.argv[1:] = {[*given, '--help']}; rmqalloc.cli.main()"
     script = f"{run}\ntry: import pandas\nexcept ModuleNotFoundError as error: print(error)"
     assert ("does without pandas" in " ".join(run_python(script)[-6:])) is is_refused
 

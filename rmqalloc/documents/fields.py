@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,6 +28,20 @@ class Kind(Protocol):
 
     def schema(self) -> dict[str, Any]:
         """Return the same as JSON Schema."""
+
+
+def read_all(kind: Kind, given: Sequence[Any]) -> Sequence[Any]:
+    """Return values of one kind as they are kept: as a column, where the kind has a ``read_all`` of its own.
+
+    FieldError says only that one of them is none of this kind; `Kind.read` of each says which.
+    """
+    at_once = getattr(kind, "read_all", None)
+    return list(map(kind.read, given)) if at_once is None else at_once(given)
+
+
+def are_of(given: Iterable[Any], *types: type) -> bool:
+    """Return whether values have exactly these types."""
+    return set(map(type, given)) <= {*types}
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,21 @@ class Text:
         if self.most_bytes is not None and n_bytes > self.most_bytes:
             raise FieldError(f"must be at most {self.most_bytes} bytes long, got {n_bytes}")
         return given
+
+    def read_all(self, given: Sequence[Any]) -> Sequence[str]:
+        """Return texts."""
+        texts = set(given) if are_of(given, str) else None
+        if texts is None or not self._holds_all(texts):
+            for text in given:
+                self.read(text)
+        return given
+
+    def _holds_all(self, texts: Set[str]) -> bool:
+        """Return True if all texts are plainly right."""
+        if self.choices:
+            return texts <= {*self.choices}
+        is_short = self.most_bytes is None or max(map(len, texts), default=0) <= self.most_bytes
+        return is_short and (self.may_be_empty or "" not in texts) and all(map(str.isascii, texts))
 
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""
@@ -100,6 +129,12 @@ class Whole:
         """Return the number."""
         if isinstance(given, bool) or not isinstance(given, int) or not self.least <= given <= self.most:
             raise FieldError(f"must be a whole number from {self.least} to {self.most}, got {shown(given)}")
+        return given
+
+    def read_all(self, given: Sequence[Any]) -> Sequence[int]:
+        """Return numbers; of those the bounds."""
+        for number in (min(given), max(given)) if given and are_of(given, int) else given:
+            self.read(number)
         return given
 
     def schema(self) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 """JSON text: data, and where in the text a piece of it stands.
 
 The reader of the standard library is fast and lets much pass: of two equal keys it keeps the last, and it takes NaN and 1e999.
-Its hooks stop it there without knowing where that is; only then the text is gone through again, token by token, to say, as far
-as that can be done in a few seconds.
+Whether a key was lost shows when the keys of the data and of the text are counted. Where something may be wrong the text is read
+again with hooks that stop there without knowing where that is; only then it is gone through token by token to say, as far as that
+can be done in a few seconds.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ _HALF_PAIR = re.compile(rf"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
 _MANY_DIGITS = re.compile("[0-9]{640}")  # the fewest at which Python may refuse a number
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HALF = "text must be Unicode, got half a surrogate pair"
+_NESTED = frozenset((dict, list))
 _DECODER = json.JSONDecoder()
 _MOST_TOKENS = 4_000_000
 """Tokens that are gone through for the place of a fault; a few seconds' worth."""
@@ -70,11 +72,21 @@ def check_made(made: int) -> None:
 
 def check_depth(data: Any) -> None:
     """Raise `TextError` if data are nested deeper than is read."""
-    if _is_deep(data):
+    if _shape(data)[1]:
         raise TextError(nested_too_deeply())
 
 
 def _checked(text: str) -> Any:
+    try:
+        data = json.loads(text, parse_constant=_finite, parse_float=_finite)
+    except (ValueError, RecursionError):
+        return _strict(text)
+    n_keys, is_deep = _shape(data)
+    is_whole = n_keys == text.count(":") or (n_keys == text.count('":') and not _parts_colons(text))
+    return data if is_whole and not is_deep and not _may_hold_half(text) else _strict(text)
+
+
+def _strict(text: str) -> Any:
     try:
         data = json.loads(text, object_pairs_hook=_object, parse_constant=_finite, parse_float=_finite)
     except (json.JSONDecodeError, _RefusedError):
@@ -85,9 +97,9 @@ def _checked(text: str) -> Any:
         if not _MANY_DIGITS.search(text):  # then it is a defect of the hooks
             raise
         raise _RefusedError(f"not JSON: {error}") from None
-    if _is_deep(data):
+    if _shape(data)[1]:
         raise _RefusedError(nested_too_deeply())
-    if "\\u" in text and _HALF_PAIR.search(text.replace("\\\\", "##")):
+    if _may_hold_half(text) and _HALF_PAIR.search(text.replace("\\\\", "##")):
         raise _RefusedError(_HALF)
     return data
 
@@ -189,19 +201,26 @@ def _finite(text: str) -> float:
     return number
 
 
-def _is_deep(data: Any) -> bool:
-    """Return whether more than `MAX_DEPTH` lists and objects lie in one another."""
-    level = [data] if isinstance(data, (dict, list)) else []
+def _shape(data: Any) -> tuple[int, bool]:
+    """Return the number of keys, and whether more than `MAX_DEPTH` lists and objects lie in one another."""
+    n_keys, level = 0, [data] if type(data) in _NESTED else []
     for _ in range(MAX_DEPTH):
+        n_keys += sum([len(one) for one in level if type(one) is dict])
         level = [
-            item
-            for one in level
-            for item in (one.values() if type(one) is dict else one)
-            if type(item) is dict or type(item) is list
+            item for one in level for item in (one.values() if type(one) is dict else one) if type(item) in _NESTED
         ]
         if not level:
-            return False
-    return True
+            return n_keys, False
+    return n_keys, True
+
+
+def _parts_colons(text: str) -> bool:
+    """Return whether there may be a key with a space before its colon."""
+    return any(space in text and f"{space}:" in text for space in " \t\r\n")
+
+
+def _may_hold_half(text: str) -> bool:
+    return "\\u" in text
 
 
 def _fault(text: str) -> tuple[str, int] | None:

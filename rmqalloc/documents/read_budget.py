@@ -24,6 +24,8 @@ _BYTES_PER_ROW = 32
 _OBJECT, _LIST, _VALUE, _QUOTE = 240, 120, 32, 30
 """Bytes that Python takes for what JSON writes with these marks, rounded up; a text has two quotes."""
 
+_MANY_OBJECTS = 1 << 15
+
 
 def most_made() -> int:
     """Return bytes of memory at most that the data of one file may take; a snapshot takes about ten times its JSON."""
@@ -56,4 +58,7 @@ def no_collection() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            if gc.get_count()[0] > _MANY_OBJECTS and not gc.get_freeze_count():
+                gc.freeze()  # counts them as old, which the next search would go through one by one
+                gc.unfreeze()
             gc.enable()

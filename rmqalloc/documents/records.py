@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import cache
+from itertools import chain, islice, repeat, starmap
+from operator import itemgetter
 from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
 from rmqalloc.documents.document import SCHEMA
 from rmqalloc.documents.document_errors import known_names, shown
-from rmqalloc.documents.fields import FieldError, Kind, Number, ScenarioError, Text, Truth, Whole
+from rmqalloc.documents.fields import FieldError, Kind, Number, ScenarioError, Text, Truth, Whole, are_of, read_all
 from rmqalloc.model import MessageQueue
 
 MOST = 2**63 - 1
@@ -48,6 +51,12 @@ class Maybe:
         """None, or what the kind reads."""
         return None if given is None else self.kind.read(given)
 
+    def read_all(self, given: Sequence[Any]) -> Sequence[Any]:
+        """Return values, None for None."""
+        if None in set(given) if are_of(given, str, int, types.NoneType) else None in given:
+            return list(map(self.read, given))
+        return read_all(self.kind, given)
+
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""
         return {"anyOf": [self.kind.schema(), {"type": "null"}]}
@@ -63,6 +72,13 @@ class ListOf:
         """Return the elements."""
         if not isinstance(given, list | tuple):
             raise FieldError(f"must be a list, got {shown(given)}")
+        try:
+            return tuple(read_all(self.kind, given))
+        except FieldError:
+            return self._one_by_one(given)
+
+    def _one_by_one(self, given: Sequence[Any]) -> tuple[Any, ...]:
+        """Read until the first element that is none of the kind."""
         read, found = self.kind.read, []
         try:
             for one in given:
@@ -70,6 +86,19 @@ class ListOf:
         except FieldError as error:
             raise error.inside(len(found)) from None
         return tuple(found)
+
+    def read_all(self, given: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
+        """Return lists, whose elements are read as one column; equal lists of elements that are shared are shared, too."""
+        if not are_of(given, list, tuple):
+            return list(map(self.read, given))
+        elements = read_all(self.kind, list(chain.from_iterable(given)))
+        if not getattr(self.kind, "is_shared", False):
+            left = iter(elements)
+            return [tuple(islice(left, n)) for n in map(len, given)]
+        ids, by_id = map(id, elements), {id(one): one for one in elements}
+        keys = [tuple(islice(ids, n)) for n in map(len, given)]
+        lists = {key: tuple(map(by_id.__getitem__, key)) for key in dict.fromkeys(keys)}
+        return list(map(lists.__getitem__, keys))
 
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""
@@ -107,6 +136,11 @@ class Record:
         self.kinds: dict[str, Kind] = kinds_of(cls) | kinds
         self.needed = needed_fields(cls)
         self._readers = _Readers((name, kind.read) for name, kind in self.kinds.items())
+        # Slots are set without the __init__ of frozen classes, which takes three times as long.
+        has_slots = is_dataclass(cls) and "__slots__" in vars(cls) and not hasattr(cls, "__post_init__")
+        self._puts = {name: getattr(cls, name).__set__ for name in self.kinds} if has_slots else {}
+        # Equal instances that hold words and numbers alone are one.
+        self.is_shared = has_slots and all(map(_is_word, self.kinds.values()))
 
     def read(self, given: Any) -> Any:
         """Return the instance."""
@@ -122,9 +156,65 @@ class Record:
             _check_needed(found, self.needed)
         return self.cls(**found)
 
+    def read_all(self, given: Sequence[Any]) -> Sequence[Any]:
+        """Return instances; those with the same fields are read field by field."""
+        if not are_of(given, dict):
+            return list(map(self.read, given))
+        names = tuple(given[0]) if given else ()
+        rows = _rows(names, given)
+        if rows is not None:
+            return self._of_rows(names, rows)
+        alike: dict[frozenset[str], list[dict[str, Any]]] = {}
+        shapes = list(map(frozenset, given))
+        for shape, one in zip(shapes, given, strict=True):
+            alike.setdefault(shape, []).append(one)
+        made = {shape: iter(self.read_all(some)) for shape, some in alike.items()}
+        return [next(made[shape]) for shape in shapes]
+
+    def _of_rows(self, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[Any]:
+        """Return instances of the values of some fields."""
+        _check_names(names, self.kinds, self.needed)
+        distinct = rows
+        if self.is_shared and are_of(chain.from_iterable(rows), str, int):  # then equal values are of one type
+            distinct = list(dict.fromkeys(rows))
+        columns = zip(*distinct, strict=True)
+        given = {name: read_all(self.kinds[name], column) for name, column in zip(names, columns, strict=False)}
+        made = self._made(given, len(distinct))
+        return made if distinct is rows else list(map(dict(zip(distinct, made, strict=True)).__getitem__, rows))
+
+    def _made(self, given: Mapping[str, Sequence[Any]], n: int) -> list[Any]:
+        """Return instances of columns of fields."""
+        if not self._puts:
+            if len(given) == len(self.kinds):
+                return list(map(self.cls, *map(given.__getitem__, self.kinds)))
+            rows = zip(*given.values(), strict=True) if given else repeat((), n)
+            return [self.cls(**dict(zip(given, row, strict=True))) for row in rows]
+        made = list(map(object.__new__, repeat(self.cls, n)))
+        for name, put in self._puts.items():
+            deque(map(put, made, given[name] if name in given else _default(self.cls, name)), maxlen=0)
+        return made
+
     def schema(self) -> dict[str, Any]:
         """Return JSON Schema."""
         return object_schema(self.cls, self.kinds)
+
+
+def _rows(names: tuple[str, ...], given: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]] | None:
+    """Return the values of mappings that all have these fields; None where one has others."""
+    if not set(map(len, given)) <= {len(names)}:
+        return None
+    if not names:
+        return [()] * len(given)
+    values = map(itemgetter(*names), given)
+    try:
+        return list(zip(values, strict=True)) if len(names) == 1 else list(values)
+    except KeyError:
+        return None
+
+
+def _is_word(kind: Kind) -> bool:
+    """Return whether values of a kind are equal only if they have one type, too."""
+    return isinstance(kind.kind if isinstance(kind, Maybe) else kind, Text | Whole | Truth)
 
 
 class _Readers(dict[str, Callable[[Any], Any]]):
@@ -167,6 +257,12 @@ def needed_fields(cls: type[Any]) -> list[str]:
     if not is_dataclass(cls):
         return [name for name in cls._fields if name not in cls._field_defaults]
     return [one.name for one in fields(cls) if is_needed(one)]
+
+
+def _default(cls: type[Any], name: str) -> Iterator[Any]:
+    """Return what a field that is left out holds, for any number of instances."""
+    one = cls.__dataclass_fields__[name]
+    return repeat(one.default) if one.default_factory is MISSING else starmap(one.default_factory, repeat(()))
 
 
 def is_needed(one: Field[Any]) -> bool:

@@ -26,7 +26,7 @@ def is_behind_proxy(client_id: str) -> bool:
     >>> is_behind_proxy("vm@17844@0@zm718bkj"), is_behind_proxy("10.0.0.1@4121#77"), is_behind_proxy("10.0.0.1@77@STREAM")
     (True, False, False)
     """
-    return _GRPC_ID.fullmatch(client_id) is not None
+    return client_id.count("@") > 2 and _GRPC_ID.fullmatch(client_id) is not None
 
 
 def with_shared(snapshot: Snapshot) -> Snapshot:
@@ -34,7 +34,7 @@ def with_shared(snapshot: Snapshot) -> Snapshot:
 
     def marked(group: Group) -> Group:
         is_lite = group.lite_topic is not None  # only a proxy's clients can read lite topics
-        is_shared = group.is_shared or is_lite or any(is_behind_proxy(one.client_id) for one in group.clients)
+        is_shared = group.is_shared or is_lite or any([is_behind_proxy(one.client_id) for one in group.clients])
         return group if is_shared == group.is_shared else replace(group, is_shared=True)
 
     return replace(snapshot, groups=tuple(map(marked, snapshot.groups)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from rmqalloc.audit._owner_signs import owner_signs
 from rmqalloc.audit._signs import NONE, OF_OWNERS, Sign
@@ -10,7 +11,7 @@ from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import Method
 from rmqalloc.limits import check_queue_count
 from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX
-from rmqalloc.snapshot.cut_names import MAX_TOPIC, cut_names
+from rmqalloc.snapshot.cut_names import MAX_TOPIC, cut_brokers
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, TopicBroker
 from rmqalloc.snapshot.unknown import KINDS, Unknowns
 from rmqalloc.views.group_views import is_clustering
@@ -40,6 +41,8 @@ class _Reading:
         odd = any(one.role != "MASTER" or one.is_silent for one in snapshot.brokers)
         self._of_all = Sign.BROKERS if odd else NONE
         self._of_topic: dict[str, int] = {}
+        self._of_brokers: dict[int, _BrokerSigns] = {}
+        self._n_queues: dict[str, int] = {}  # of topics that were looked at
         self._methods: dict[tuple[object, ...], Method] = {}
 
     def of_group(self, group: Group) -> int:
@@ -56,7 +59,7 @@ class _Reading:
             found |= Sign.VIEWS
         else:
             for topic in topics:
-                self._check_size(topic)
+                check_queue_count(topic, self._n_queues.get(topic, 0))
             found |= self._of_clients(group, len(topics) > len(set(group.subscriptions)))
         if self._lacks_something and any(self._unknown.why(kind, group.name) for kind in KINDS if kind != "lags"):
             found |= Sign.UNKNOWN
@@ -101,10 +104,6 @@ class _Reading:
         rooms = [broker.machine_room for route in routes for broker in route.brokers]
         return all([*rooms, *(one.machine_room for one in group.clients)])
 
-    def _check_size(self, topic: str) -> None:
-        if topic in self._routes:
-            check_queue_count(topic, sum(one.read_queue_nums for one in self._routes[topic].brokers))
-
     def _topic_signs(self, topic: str) -> int:
         if topic not in self._of_topic:
             self._of_topic[topic] = self._signs_of_topic(topic)
@@ -116,12 +115,28 @@ class _Reading:
             found |= Sign.UNKNOWN
         if route is None:
             return found if name.startswith(_LIGHT) and len(name) < MAX_TOPIC else found | Sign.ROUTES
-        if len({one.broker_name for one in route.brokers}) < len(route.brokers):
-            found |= Sign.VIEWS
-        is_read = any(one.is_readable and one.read_queue_nums for one in route.brokers)
-        if not is_read or cut_names(route) or not all(map(_is_whole, route.brokers)):
-            found |= Sign.ROUTES
-        return found
+        key = id(route.brokers)  # that many topics share
+        if key not in self._of_brokers:
+            self._of_brokers[key] = _signs_of_brokers(route.brokers)
+        signs, self._n_queues[name] = self._of_brokers[key]
+        return found | signs | (Sign.ROUTES if len(name) == MAX_TOPIC else NONE)
+
+
+class _BrokerSigns(NamedTuple):
+    """Signs of the brokers of a topic, and how many queues consumers see there if they may read."""
+
+    signs: int
+    n_queues: int
+
+
+def _signs_of_brokers(brokers: Sequence[TopicBroker]) -> _BrokerSigns:
+    found = NONE
+    if len({one.broker_name for one in brokers}) < len(brokers):
+        found |= Sign.VIEWS
+    is_read = any(one.is_readable and one.read_queue_nums for one in brokers)
+    if not is_read or cut_brokers(brokers) or not all(map(_is_whole, brokers)):
+        found |= Sign.ROUTES
+    return _BrokerSigns(found, sum(one.read_queue_nums for one in brokers))
 
 
 def _is_whole(broker: TopicBroker) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rmqalloc.lazy import lazy_property
 from rmqalloc.limits import check_queue_count
@@ -11,6 +11,45 @@ from rmqalloc.snapshot.snapshot import Topic, TopicBroker
 from rmqalloc.strategies.ordering import QueuesInOrder
 from rmqalloc.views.reported import WHOLE_BROKER
 from rmqalloc.views.unit_views import Queues
+
+Ids = Mapping[str, Sequence[int]]
+"""Queue ids by broker, ascending."""
+
+
+class WrittenBrokers:
+    """The brokers of a topic, and of all others on equal ones: which queue ids are looked at.
+
+    Attributes
+    ----------
+    visible : mapping of str to sequence of int
+        Queue ids that consumers see, by broker.
+    hidden : dict of str to mapping
+        Those that they do not, by the reason.
+    is_whole : bool
+        Whether consumers see all queues that are written, and no others.
+    n_queues : int
+    """
+
+    def __init__(self, brokers: Sequence[TopicBroker], with_read: bool = False) -> None:
+        self.is_whole = all(_n_seen(one) == one.n_written_queues for one in brokers)
+        self.n_queues = sum(max(one.n_written_queues, _n_seen(one)) for one in brokers)
+        self.visible = _laid_out(
+            (one.broker_name, range(_n_seen(one) if with_read else min(_n_seen(one), one.n_written_queues)))
+            for one in brokers
+        )
+        self.hidden: dict[str, Ids] = {}
+        for reason, is_readable in (("no-permission", False), ("beyond-read-queues", True)):
+            some = [one for one in brokers if one.is_readable == is_readable]
+            if ids := _laid_out((one.broker_name, range(_n_seen(one), one.n_written_queues)) for one in some):
+                self.hidden[reason] = ids
+
+
+def _laid_out(queue_ids: Iterable[tuple[str, range]]) -> Ids:
+    found: dict[str, Sequence[int]] = {}
+    for name, its in queue_ids:
+        if its:
+            found[name] = sorted({*found[name], *its}) if name in found else its
+    return found
 
 
 class WrittenTopic:
@@ -26,30 +65,17 @@ class WrittenTopic:
         Those that they do not, by the reason.
     """
 
-    def __init__(self, route: Topic, seen: Queues | None = None, with_read: bool = False) -> None:
-        self._route, self._with_read = route, with_read
+    def __init__(self, route: Topic, laid_out: WrittenBrokers, seen: Queues | None = None) -> None:
+        self._route = route
         self.visible: Sequence[MessageQueue]
         self.hidden: dict[str, Sequence[MessageQueue]] = {}
-        if seen is not None and all(_n_seen(one) == one.n_written_queues for one in route.brokers):
+        if seen is not None and laid_out.is_whole:
             self.visible = seen
             return
-        check_queue_count(route.name, sum(max(one.n_written_queues, _n_seen(one)) for one in route.brokers))
-        self.visible = self._laid_out(route.brokers, True)
-        for reason, is_readable in (("no-permission", False), ("beyond-read-queues", True)):
-            brokers = [one for one in route.brokers if one.is_readable == is_readable]
-            if queues := self._laid_out(brokers, False):
-                self.hidden[reason] = queues
-
-    def _laid_out(self, brokers: tuple[TopicBroker, ...] | list[TopicBroker], is_seen: bool) -> QueuesInOrder:
-        """Queues of some brokers that consumers see, or that are written and they do not see."""
-
-        ids: dict[str, Sequence[int]] = {}
-        for one in brokers:
-            n_written, n_seen = one.n_written_queues, _n_seen(one)
-            its = range(n_seen if self._with_read else min(n_seen, n_written)) if is_seen else range(n_seen, n_written)
-            if its:
-                ids[one.broker_name] = sorted({*ids[one.broker_name], *its}) if one.broker_name in ids else its
-        return QueuesInOrder(self._route.name, ids)
+        check_queue_count(route.name, laid_out.n_queues)
+        self.visible = QueuesInOrder(route.name, laid_out.visible)
+        for reason, ids in laid_out.hidden.items():
+            self.hidden[reason] = QueuesInOrder(route.name, ids)
 
     @lazy_property
     def queues(self) -> frozenset[MessageQueue]:

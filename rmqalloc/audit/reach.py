@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit.reach_answers import Answer, WrittenTopics, answers_of
+from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.results.and_more import named
@@ -54,7 +55,8 @@ class Reach:
     @lazy_property
     def answers(self) -> tuple[Answer, ...]:
         """Answers of all queues."""
-        return tuple(self._make())
+        with no_collection():
+            return tuple(self._make())
 
     @lazy_property
     def unread(self) -> tuple[Answer, ...]:

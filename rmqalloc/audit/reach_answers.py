@@ -16,7 +16,7 @@ from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._rules_owners import why
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit._signs import Sign
-from rmqalloc.audit._written import WrittenTopic
+from rmqalloc.audit._written import WrittenBrokers, WrittenTopic
 from rmqalloc.audit.reach_reasons import REASONS
 from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.model import LMQ_PREFIX, RETRY_PREFIX, MessageQueue
@@ -128,12 +128,16 @@ class WrittenTopics:
     def __init__(self, routes: Mapping[str, Topic], with_read: bool = False) -> None:
         self._routes, self._with_read = routes, with_read
         self._made: dict[str, WrittenTopic] = {}
+        self._of_brokers: dict[int, WrittenBrokers] = {}
 
     def get(self, name: str, unit: UnitViews | None = None) -> WrittenTopic | None:
         """Return the queues of a topic, of which there may be a unit; None if it has no route."""
         if name not in self._made and name in self._routes:
-            seen = None if unit is None else unit.queues
-            self._made[name] = WrittenTopic(self._routes[name], seen, self._with_read)
+            route, seen = self._routes[name], None if unit is None else unit.queues
+            key = id(route.brokers)  # that many topics share
+            if key not in self._of_brokers:
+                self._of_brokers[key] = WrittenBrokers(route.brokers, self._with_read)
+            self._made[name] = WrittenTopic(route, self._of_brokers[key], seen)
         return self._made.get(name)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any
 
 from rmqalloc.diffs._changes_between import changes_between
 from rmqalloc.diffs._compared import Compared
@@ -14,7 +16,7 @@ from rmqalloc.diffs._not_compared import groups_apart, in_doubt, notes_of, units
 from rmqalloc.diffs._replayed_moves import CAUSES, NOT_EXPLAINED, moments, replayed
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, is_replayable
 from rmqalloc.ownership.named_states import by_name
-from rmqalloc.snapshot.snapshot import Group
+from rmqalloc.snapshot.snapshot import Client, Group
 
 
 def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> Diff:
@@ -64,23 +66,28 @@ def _readers(before: SnapshotSide, after: SnapshotSide) -> Mapping[str, list[str
     return {topic: list(groups) for topic, groups in found.items()}
 
 
-def _unstarted(group: Group) -> Group:
-    """Return a group without what is of no interest to owners: when its clients started, and which expressions brokers
-    hold."""
-    return replace(group, filters=None, clients=tuple(replace(one, start_timestamp=None) for one in group.clients))
+def _all_but(cls: type[Any], *names: str) -> Callable[[Any], tuple[Any, ...]]:
+    return attrgetter(*(one.name for one in fields(cls) if one.name not in names))
+
+
+# Of no interest to owners are when clients started, and which expressions brokers hold.
+_of_group = _all_but(Group, "clients", "filters", "lags", "consume_tps")
+_of_client = _all_but(Client, "start_timestamp")
+
+
+def _are_alike(one: Group, other: Group) -> bool:
+    """Return whether all is equal that decides who owns what."""
+    return _of_group(one) == _of_group(other) and [*map(_of_client, one.clients)] == [*map(_of_client, other.clients)]
 
 
 def _differing(before: SnapshotSide, after: SnapshotSide) -> list[str]:
     """Return groups of which anything but the lag differs, that of the topics they read included."""
     topics = changed_topics(before, after)
 
-    def of(side: SnapshotSide, name: str) -> Group | None:
-        group = side.groups.get(name)
-        return group if group is None else replace(group, lags=(), consume_tps=None)
-
     def differs(name: str) -> bool:
-        one, other = of(before, name), of(after, name)
-        is_same = one == other or (one is not None and other is not None and _unstarted(one) == _unstarted(other))
-        return not is_same or (one is not None and not topics.isdisjoint(one.subscriptions))
+        one, other = before.groups.get(name), after.groups.get(name)
+        if one is None or other is None or not _are_alike(one, other):
+            return True
+        return not topics.isdisjoint(one.subscriptions)
 
     return [name for name in dict.fromkeys([*before.groups, *after.groups]) if differs(name)]

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
-from rmqalloc.snapshot.snapshot import Client, Group
+from rmqalloc.snapshot.snapshot import Client, Group, with_fields
 
 STEPS = ("topics", "subscriptions", "strategies", "clients_left", "clients_joined", "views")
 """Kinds of differences, in the order in which they are replayed.
@@ -31,11 +30,12 @@ def by_slot(clients: Iterable[Client]) -> dict[Slot, Client]:
     >>> list(by_slot([Client("a"), Client("b"), Client("a")]))
     [('a', 0), ('b', 0), ('a', 1)]
     """
-    seen: Counter[str] = Counter()
+    seen: dict[str, int] = {}
     found = {}
     for client in clients:
-        found[client.client_id, seen[client.client_id]] = client
-        seen[client.client_id] += 1
+        n = seen.get(client.client_id, 0)
+        found[client.client_id, n] = client
+        seen[client.client_id] = n + 1
     return found
 
 
@@ -56,26 +56,26 @@ def stages(before: Group, after: Group) -> Iterator[Group]:
         return
     theirs = by_slot(other.clients)
     group = _clients_become(group, theirs, ("subscriptions",))
-    yield (group := replace(group, subscriptions=after.subscriptions))
+    yield (group := with_fields(group, subscriptions=after.subscriptions))
     group = _clients_become(group, theirs, ("strategy", "virtual_nodes", "language", "version", "machine_room"))
     yield (group := _divided_as(group, after))
     stay = {slot: client for slot, client in by_slot(group.clients).items() if slot in theirs}
     gone = Counter(group.client_ids) - Counter(after.client_ids)
     listed = (group.broker_client_ids or {}) if stay else {}  # where no client is left, no broker lists any
     lists = {name: _less(ids, gone) for name, ids in listed.items()} or None
-    yield (group := replace(group, clients=tuple(stay.values()), broker_client_ids=lists))
+    yield (group := with_fields(group, clients=tuple(stay.values()), broker_client_ids=lists))
     new = Counter(after.client_ids) - Counter(before.client_ids)
     lists = {name: (*ids, *new.elements()) for name, ids in (lists or {}).items()} or None
     joined = tuple(stay.get(slot, client) for slot, client in theirs.items())
-    yield (group := replace(group, clients=joined, broker_client_ids=lists))
-    yield replace(group, clients=tuple(theirs.values()), broker_client_ids=after.broker_client_ids)
+    yield (group := with_fields(group, clients=joined, broker_client_ids=lists))
+    yield with_fields(group, clients=tuple(theirs.values()), broker_client_ids=after.broker_client_ids)
 
 
 def computed(group: Group) -> Group:
     """Return the group without what its clients report that they own, and without a doubt: its owners are computed."""
-    clients = (client if client.owned is None else replace(client, owned=None) for client in group.clients)
+    clients = (client if client.owned is None else with_fields(client, owned=None) for client in group.clients)
     in_order = tuple(sorted(clients, key=lambda client: client.client_id))  # so that only what matters can differ
-    return replace(group, clients=in_order, strategy_doubt=None, lags=(), consume_tps=None)
+    return with_fields(group, clients=in_order, strategy_doubt=None, lags=(), consume_tps=None)
 
 
 def _clients_become(group: Group, theirs: Mapping[Slot, Client], names: tuple[str, ...]) -> Group:
@@ -84,12 +84,12 @@ def _clients_become(group: Group, theirs: Mapping[Slot, Client], names: tuple[st
     new = {slot: {name: getattr(theirs[slot], name) for name in names} for slot in mine if slot in theirs}
     if all(getattr(mine[slot], name) == value for slot, fields in new.items() for name, value in fields.items()):
         return group
-    return replace(group, clients=tuple(replace(one, **new.get(slot, {})) for slot, one in mine.items()))
+    return with_fields(group, clients=tuple(with_fields(one, **new.get(slot, {})) for slot, one in mine.items()))
 
 
 def _divided_as(group: Group, other: Group) -> Group:
     """Return the group that divides its queues as another one."""
-    return replace(
+    return with_fields(
         group,
         strategy=other.strategy,
         strategy_params=other.strategy_params,

@@ -17,7 +17,7 @@ from rmqalloc.ownership.named_states import NO_QUEUES, OWNERS_SCHEMA, KnownOwner
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import ALL, by_name
-from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic, with_fields
 from rmqalloc.snapshot.unknown import Unknowns
 
 _QUEUE_NAMES = OWNERS_SCHEMA.names[:4]
@@ -68,7 +68,7 @@ class SnapshotSide:
 
     def owners(self, names: Iterable[str], with_retry: bool = False) -> KnownOwners:
         """Return owners in some groups: those that the clients report where all do, else the computed ones."""
-        groups = [replace(self.reporting(name), lags=()) for name in names]
+        groups = [with_fields(self.reporting(name), lags=()) for name in names]
         return owners_of(list(self.topics.values()), groups, with_retry)
 
     def reporting(self, name: str) -> Group:
@@ -81,13 +81,23 @@ class SnapshotSide:
         mine = (self.topics[one] for one in group.subscriptions if one in self.topics)
         there = (queue for topic in mine if not topic.name.startswith(RETRY_PREFIX) for queue in topic.queues())
         # A strategy may explain all queues that have an owner, and give others to clients that do not own them.
-        return group if reported.issuperset(there) else replace(group, strategy_explains=None)
+        return group if reported.issuperset(there) else with_fields(group, strategy_explains=None)
 
 
 def changed_topics(before: SnapshotSide, after: SnapshotSide) -> set[str]:
     """Return topics that are not the same on both sides."""
-    names = before.topics.keys() | after.topics.keys()
-    return {name for name in names if before.topics.get(name) != after.topics.get(name)}
+    alike: dict[tuple[int, int], bool] = {}  # topics on equal brokers mostly share them
+
+    def differ(one: Topic, other: Topic) -> bool:
+        key = id(one.brokers), id(other.brokers)
+        if key not in alike:
+            alike[key] = one.brokers == other.brokers
+        return not alike[key] or one.unknown != other.unknown
+
+    mine, others = before.topics, after.topics
+    return (mine.keys() ^ others.keys()) | {
+        name for name, one in mine.items() if name in others and differ(one, others[name])
+    }
 
 
 def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool = False) -> KnownOwners:
@@ -153,7 +163,7 @@ def is_replayable(group: Group) -> bool:
 
 def _accepted(group: Group) -> Group:
     """Return the group without a doubt in its strategy where all its clients report what they own."""
-    return replace(group, strategy_doubt=None) if group.strategy_doubt and _all_report(group) else group
+    return with_fields(group, strategy_doubt=None) if group.strategy_doubt and _all_report(group) else group
 
 
 def _all_report(group: Group) -> bool:
@@ -162,4 +172,4 @@ def _all_report(group: Group) -> bool:
 
 def _on_topics(group: Group, is_wanted: Callable[[str], object]) -> Group:
     """Return the group as if it subscribed to wanted topics alone."""
-    return replace(group, subscriptions=tuple(one for one in group.subscriptions if is_wanted(one)))
+    return with_fields(group, subscriptions=tuple(one for one in group.subscriptions if is_wanted(one)))

@@ -1,9 +1,9 @@
 """JSON text: data, and where in the text a piece of it stands.
 
 The reader of the standard library is fast and lets much pass: of two equal keys it keeps the last, and it takes NaN and 1e999.
-Whether a key was lost shows when the keys of the data and of the text are counted. Where something may be wrong the text is read
-again with hooks that stop there without knowing where that is; only then it is gone through token by token to say, as far as that
-can be done in a few seconds.
+Whether a key was lost shows when the keys of the data and of the text are counted. Where something may be wrong the text is
+read again with hooks that stop there without knowing where that is; only then it is gone through token by token to say, as far
+as that can be done in a few seconds.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from rmqalloc.evidence.client_method import dialect_of_all, divide_otherwise, di
 from rmqalloc.evidence.fit import Fit, OwnedReader, candidates, fits_of, guesses, is_rare, nearby_guesses
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.globs import glob
-from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot, with_fields
 from rmqalloc.strategies.by_name import full_name, is_same, lacks_inner, outer_name
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 from rmqalloc.strategies.dialects import DIALECTS, dialect_of
@@ -281,7 +281,7 @@ def _unclear(fit: Fit) -> str:
 
 
 def _with(group: Group, method: Method, source: str, explains: float | None, doubt: str | None) -> Group:
-    return replace(
+    return with_fields(
         group,
         strategy=method.name,
         strategy_params=dict(method.params),

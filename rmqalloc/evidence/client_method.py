@@ -91,6 +91,12 @@ def is_plain(group: Group, client: Client) -> bool:
     return client.strategy in (None, group.strategy) and client.virtual_nodes is None and same_dialect
 
 
+def are_plain(group: Group) -> bool:
+    """Return whether all clients of a group surely divide by its strategy: those that report nothing do."""
+    told = [one for one in group.clients if (one.strategy, one.language, one.virtual_nodes) != (None, None, None)]
+    return all(is_plain(group, one) for one in told)
+
+
 # --- Of a group ---
 
 

@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.evidence.client_method import is_plain, known_by_client
+from rmqalloc.evidence.client_method import are_plain, known_by_client
 from rmqalloc.evidence.method import Method
 from rmqalloc.globs import matches_any
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import named
-from rmqalloc.snapshot.cut_names import cut_names
+from rmqalloc.snapshot.cut_names import all_cut_names
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.snapshot.unknown import KINDS, Unknowns
@@ -151,7 +151,7 @@ def evidence_of(
     """
     mine = [one for one in snapshot.groups if matches_any(one.name, groups)]
     routes = {topic.name: topic for topic in snapshot.topics}
-    cut = {name: found for name, topic in routes.items() if (found := cut_names(topic))}
+    cut = all_cut_names(routes.values())
     unknown, differing = Unknowns(snapshot), differing or {}
     topics = [[routes[name] for name in one.subscriptions if name in routes] for one in mine]
     columns: dict[str, list[Any]] = {
@@ -164,7 +164,7 @@ def evidence_of(
         "explains": [one.strategy_explains for one in mine],
         "differs": [differing.get(one.name) for one in mine],
         "n_clients": [len(one.clients) for one in mine],
-        "n_reporting": [sum(client.owned is not None for client in one.clients) for one in mine],
+        "n_reporting": [len([client for client in one.clients if client.owned is not None]) for one in mine],
         "doubt": [one.strategy_doubt for one in mine],
         "fetched_at": [snapshot.fetched_at] * len(mine),
         "age_seconds": [_age(snapshot.fetched_at, now)] * len(mine),
@@ -195,7 +195,7 @@ def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[
 
 def _source(group: Group) -> str | None:
     """Return what the strategy of a group rests on."""
-    if group.strategy_source is None or all(is_plain(group, one) for one in group.clients):
+    if group.strategy_source is None or are_plain(group):
         return group.strategy_source
     return BY_CLIENT if known_by_client(group) else group.strategy_source
 

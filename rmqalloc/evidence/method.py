@@ -41,11 +41,19 @@ class Rooms(NamedTuple):
     @classmethod
     def of(cls, snapshot: Snapshot) -> Rooms:
         """Return all rooms of a snapshot."""
-        brokers = ((topic.name, broker) for topic in snapshot.topics for broker in topic.brokers)
-        clients = ((group.name, client) for group in snapshot.groups for client in group.clients)
         return cls(
-            {(topic, one.broker_name): one.machine_room for topic, one in brokers if one.machine_room},
-            {(group, one.client_id): one.machine_room for group, one in clients if one.machine_room},
+            {
+                (t.name, one.broker_name): one.machine_room
+                for t in snapshot.topics
+                for one in t.brokers
+                if one.machine_room
+            },
+            {
+                (g.name, one.client_id): one.machine_room
+                for g in snapshot.groups
+                for one in g.clients
+                if one.machine_room
+            },
         )
 
     def put_into(self, fleet: Fleet) -> Fleet:

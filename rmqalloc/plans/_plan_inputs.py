@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -48,7 +48,7 @@ class PlanInputs:
         (['g'], ['T'])
         """
         mine = tuple(one for one in snapshot.groups if _fits(one.name, groups))
-        names = {name for group in mine for name in _topics_of(group)}
+        names = set[str]().union(*map(_topics_of, mine))
         named = (
             one for one in snapshot.topics if one.name in names or (tuple(topics) != ALL and _fits(one.name, topics))
         )
@@ -76,12 +76,11 @@ def _fits(name: str, patterns: Sequence[str]) -> bool:
     return tuple(patterns) == ALL or matches_any(name, patterns)
 
 
-def _topics_of(group: Group) -> Iterator[str]:
-    """Yield the topics that a group, its clients or its lags name."""
-    yield from group.subscriptions
-    yield RETRY_PREFIX + group.name
-    yield from (lag.queue.topic for lag in group.lags)
+def _topics_of(group: Group) -> set[str]:
+    """Return the topics that a group, its clients or its lags name."""
+    found = {*group.subscriptions, RETRY_PREFIX + group.name, *(lag.queue.topic for lag in group.lags)}
     for client in group.clients:
-        yield from client.subscriptions or ()
-        yield from client.sees_read_queue_nums or ()
-        yield from (queue.topic for queue in client.owned or ())
+        if client.subscriptions or client.sees_read_queue_nums or client.owned:
+            found.update(client.subscriptions or (), client.sees_read_queue_nums or ())
+            found.update(queue.topic for queue in client.owned or ())
+    return found

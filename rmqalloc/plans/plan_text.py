@@ -5,7 +5,7 @@ A few groups are shown client by client; many groups are listed, the worst first
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any
 
 import pyarrow as pa
@@ -229,21 +229,37 @@ def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int | None) -> I
     n, worst = plan.n_groups, worst_groups(plan, number)
     shown = worst.positions[: top or max(_SHOWN, worst.n_worse)]
     before, after = (plan.groups.slice(i * n, n) for i in (0, number))
-    befores, afters = (one.take(shown).to_pylist() for one in (before, after))
+    befores, afters = (one.take(shown).to_pydict() for one in (before, after))
     cured = queues_cured(plan, number)[shown].tolist()
-    faults = [one for one in _FAULTS if one in _ALWAYS or any(row[one] for row in (*befores, *afters))]
-    rows = [_ranked_cells(*one, faults) for one in zip(befores, afters, cured, strict=True)]
+    faults = [one for one in _FAULTS if one in _ALWAYS or any([*befores[one], *afters[one]])]
+    rows = [*zip(*_ranked_cells(befores, afters, cured, faults), strict=True)]
     columns = (*_GROUP_COLUMNS, *map(_said, faults))
     marks = ["!" if one else " " for one in worst.is_worse[shown].tolist()]
     yield from marked_table(columns, rows, marks, columns[1:], file, more(n - shown.size, "group", " (--top)"))
 
 
-def _ranked_cells(before: Row, after: Row, cured: int, faults: list[str]) -> list[str]:
-    """Return the cells of one group of the list."""
-    share = 100 * after["moved"] / max(before["n_queues"] + cured, 1)
-    moved = [figure(after["moved"]), f"{share:.1f}", figure(after["least_moves"])]
-    sizes, wrong = (changes(before, after, names) for names in (("n_topics", "n_queues", "n_clients"), faults))
-    return [after["consumer_group"], *sizes, *moved, _skews(before["skew"], after["skew"]), *wrong]
+def _ranked_cells(
+    before: Mapping[str, list[Any]], after: Mapping[str, list[Any]], cured: list[int], faults: list[str]
+) -> Iterator[list[str]]:
+    """Yield the columns of the list of groups."""
+    yield after["consumer_group"]
+    for name in ("n_topics", "n_queues", "n_clients"):
+        yield _each(arrow, before[name], after[name])
+    yield _each(figure, after["moved"])
+    yield _each(
+        lambda moved, n, more: f"{100 * moved / max(n + more, 1):.1f}", after["moved"], before["n_queues"], cured
+    )
+    yield _each(figure, after["least_moves"])
+    yield _each(_skews, before["skew"], after["skew"])
+    for name in faults:
+        yield _each(arrow, before[name], after[name])
+
+
+def _each(text_of: Callable[..., str], *columns: list[Any]) -> list[str]:
+    """Return a text for each row of some columns; equal rows are made to text once."""
+    rows = list(zip(*columns, strict=True))
+    texts = {row: text_of(*row) for row in dict.fromkeys(rows)}
+    return [texts[row] for row in rows]
 
 
 def _skews(before: float, after: float) -> str:

@@ -78,12 +78,14 @@ def refused_after(units: pa.Table) -> Iterator[str]:
     to these units but stop their rebalancing. Or it is too large to be planned.
     """
     columns = units.select(["consumer_group", "topic", "scenario", "err_code", "err_msg"])
-    good = columns.filter(pc.and_(pc.equal(columns["scenario"], CURRENT), pc.equal(columns["err_code"], 0)))
-    before = {(row["consumer_group"], row["topic"]) for row in good.to_pylist()}
+    is_current, is_good = pc.equal(columns["scenario"], CURRENT), pc.equal(columns["err_code"], int(ErrCode.GOOD))
+    bad = columns.filter(pc.invert(pc.or_(is_current, is_good))).to_pylist()
+    good = columns.filter(pc.and_(is_current, is_good)) if bad else columns.slice(0, 0)
+    before = set(zip(good["consumer_group"].to_pylist(), good["topic"].to_pylist(), strict=True))
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for row in columns.filter(pc.not_equal(columns["err_code"], int(ErrCode.GOOD))).to_pylist():
+    for row in bad:
         unit = row["consumer_group"], row["topic"]
-        if row["scenario"] != CURRENT and unit in before:
+        if unit in before:
             found.setdefault((row["scenario"], row["err_msg"]), []).append(unit)
     advice = _ROOMS_WANTED
     for (scenario, text), refused in found.items():

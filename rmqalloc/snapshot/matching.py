@@ -27,12 +27,21 @@ def none_planned(warnings: Sequence[str]) -> NoMatchError:
 
 def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
     """Return items by their names."""
-    named: dict[str, Any] = {}
-    for item in items:
-        if item.name in named:
-            raise NamedTwiceError(f"two {what} of the snapshot are named {item.name!r}; names must differ")
-        named[item.name] = item
+    given = list(items)
+    named = {item.name: item for item in given}
+    if len(named) < len(given):
+        raise NamedTwiceError(f"two {what} of the snapshot are named {_twice(given)!r}; names must differ")
     return named
+
+
+def _twice(items: Iterable[Any]) -> str | None:
+    """Return the first name that was there before."""
+    seen: set[str] = set()
+    for item in items:
+        if item.name in seen:
+            return str(item.name)
+        seen.add(item.name)
+    return None
 
 
 def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict[str, Any]:

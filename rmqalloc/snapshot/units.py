@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -20,6 +21,8 @@ _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums",
 _TEXTS = pa.list_(pa.string())
 _SERVER_SIDE = ("AVG", "AVG_BY_CIRCLE")
 _INT32_MAX = 2**31 - 1
+
+_Row = TypeVar("_Row", bound=Sequence[Any])
 
 
 class Units(NamedTuple):
@@ -79,6 +82,7 @@ class _Reading:
     def __init__(self, routes: Mapping[str, Topic], with_retry: bool, with_shared: bool) -> None:
         self._routes, self._with_retry, self._with_shared = routes, with_retry, with_shared
         self._left_out: dict[str, list[str]] = {}
+        self._readable: dict[int, bool] = {}
 
     def topics_of(self, group: Group) -> list[Topic]:
         """Return topics of a group; those without a route have no brokers."""
@@ -119,7 +123,10 @@ class _Reading:
 
     def is_readable(self, group: Group, topic: Topic) -> bool:
         """Return whether consumers see queues of the topic."""
-        if any(broker.is_readable and broker.read_queue_nums for broker in topic.brokers):
+        key = id(topic.brokers)  # that many topics share
+        if key not in self._readable:
+            self._readable[key] = any(broker.is_readable and broker.read_queue_nums for broker in topic.brokers)
+        if self._readable[key]:
             return True
         self._tell("subscriptions to topics without a readable route", f"{group.name} to {topic.name}")
         return False
@@ -141,7 +148,8 @@ def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
 def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
     """Return a row for every group and topic; see `units_of`."""
     groups, topics = [group for group, _ in pairs], [topic for _, topic in pairs]
-    readable = [[broker for broker in topic.brokers if broker.perm & PERM_READ] for topic in topics]
+    readable_of = {id(one.brokers): [each for each in one.brokers if each.perm & PERM_READ] for one in topics}
+    readable = [readable_of[id(topic.brokers)] for topic in topics]
     clients = [group.clients for group in groups]
     rule_of = {id(group): _rule(group) for group in groups}
     rules = [rule_of[id(group)] for group in groups]
@@ -155,7 +163,7 @@ def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
         "strategy_params": pa.array([params for _, _, params in rules], pa.string()),
     }
     distinct = {id(row): row for row in clients}.values()  # topics of one group have one list of clients
-    if any(one.machine_room is not None for row in chain[Any](readable, distinct) for one in row):
+    if any(one.machine_room is not None for row in chain[Any](readable_of.values(), distinct) for one in row):
         columns["broker_rooms"] = _lists(readable, "machine_room")
         columns["client_rooms"] = _lists(clients, "machine_room")
     return pa.RecordBatch.from_pydict(columns)
@@ -175,17 +183,24 @@ def _rule(group: Group) -> tuple[str, int | None, str | None]:
 
 
 def _lists(rows: Sequence[Sequence[Client | TopicBroker]], name: str) -> pa.Array:
-    # Topics of one group have one list of clients, whose attributes are read once.
+    attribute = attrgetter(name)
+    return _arrays(rows, lambda row: list(map(attribute, row)), _TEXTS)
+
+
+def _arrays(rows: Sequence[_Row], list_of: Callable[[_Row], list[Any]], kind: pa.DataType) -> pa.Array:
+    """Return lists of rows; those of one group have one list of clients, and topics share brokers, which are read once."""
     distinct = {id(row): row for row in rows}
     number = {key: i for i, key in enumerate(distinct)}
-    lists = pa.array([[getattr(one, name) for one in row] for row in distinct.values()], _TEXTS)
+    lists = pa.array(list(map(list_of, distinct.values())), kind)
     return lists if len(distinct) == len(rows) else lists.take(pa.array([number[id(row)] for row in rows]))
 
 
 def _structs(rows: Sequence[Sequence[TopicBroker]]) -> pa.Array:
     # What no int32 holds is too large anyway, and the plan says so of that row alone.
-    made = [
-        [{"broker_name": one.broker_name, "read_queue_nums": min(one.read_queue_nums, _INT32_MAX)} for one in row]
-        for row in rows
-    ]
-    return pa.array(made, _BROKERS)
+    return _arrays(
+        rows,
+        lambda row: [
+            {"broker_name": one.broker_name, "read_queue_nums": min(one.read_queue_nums, _INT32_MAX)} for one in row
+        ],
+        _BROKERS,
+    )

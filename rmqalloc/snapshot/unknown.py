@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from rmqalloc.lazy import lazy_property
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.snapshot import Group, Snapshot, SourceError, Topic
 
@@ -58,9 +59,7 @@ class Unknowns:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._brokers = {one.broker_name for topic in snapshot.topics for one in topic.brokers}
-        self._topics = {topic.name for topic in snapshot.topics}
-        self._errors = snapshot.errors
+        self._snapshot, self._errors = snapshot, snapshot.errors
         self._reasons: dict[tuple[str, str], str] = {}
         self._silent: dict[str, list[str]] = {}
         self.anything: str | None = None
@@ -70,12 +69,22 @@ class Unknowns:
         self._scope = dict(snapshot.unknown)
         self._keep(snapshot.unknown, _ALL)
         for group in snapshot.groups:
-            self._keep(group.unknown, group.name)
+            if group.unknown:
+                self._keep(group.unknown, group.name)
         for topic in snapshot.topics:
-            self._keep(topic.unknown, topic.name)
+            if topic.unknown:
+                self._keep(topic.unknown, topic.name)
         for broker in snapshot.brokers:
             if broker.is_silent:
                 self._keep({"brokers": "it does not answer"}, broker.broker_name)
+
+    @lazy_property
+    def _brokers(self) -> set[str]:
+        return {one.broker_name for topic in self._snapshot.topics for one in topic.brokers}
+
+    @lazy_property
+    def _topics(self) -> set[str]:
+        return {topic.name for topic in self._snapshot.topics}
 
     def _keep(self, reasons: Mapping[str, str], subject: str) -> None:
         for kind, reason in reasons.items():

@@ -31,9 +31,16 @@ class OwnedAsComputed:
     def _owned_by(self, group: Group) -> _Owned | None:
         """Return the reported queues if the strategy explains them all, else no queues; None unless all clients report."""
         if group.name not in self._owned:
-            owned = [client.owned for client in group.clients if client.owned is not None]
-            queues = _Owned().union(*owned)
-            is_computed = group.strategy_explains == 1.0 and len(queues) == sum(map(len, owned))
-            all_report = bool(owned) and len(owned) == len(group.clients)
-            self._owned[group.name] = (queues if is_computed else _Owned()) if all_report else None
+            self._owned[group.name] = _explained(group)
         return self._owned[group.name]
+
+
+def _explained(group: Group) -> _Owned | None:
+    owned = []
+    for client in group.clients:
+        if client.owned is None:
+            return None
+        owned.append(client.owned)
+    queues = _Owned().union(*owned)
+    is_computed = group.strategy_explains == 1.0 and len(queues) == sum(map(len, owned))
+    return (queues if is_computed else _Owned()) if owned else None

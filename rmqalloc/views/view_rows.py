@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc.evidence.client_method import accepted, divide_otherwise, is_plain, method_of
+from rmqalloc.evidence.client_method import accepted, are_plain, divide_otherwise, method_of
 from rmqalloc.evidence.other_dialects import ToldApart, dialect_to_join, dialects_in, method_set
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import batch_of, unit_pairs
@@ -86,16 +86,15 @@ def view_units(
     pairs, warnings = unit_pairs(known, groups, topics, with_retry, with_shared)
     reading, ids = _Reading(pairs, ToldApart([method_set(*one) for one in to_set])), set(joining or ())
     twice = any(n > 1 for n in (joining or {}).values())
-    last, is_mixed, joins, is_shared = None, False, False, False
+    last, is_mixed, joins, is_shared, reports = None, False, False, False, False
     dialect, others = JAVA, list[str]()
     for row, (group, topic) in enumerate(pairs):
         if group is not last:
             last, is_mixed, is_shared = group, differ(group), sharing_of(group) is not None
-            joins = twice or not ids.isdisjoint(group.client_ids)
+            joins = twice or (bool(ids) and not ids.isdisjoint(group.client_ids))
+            reports = not is_shared and reading.owned.is_known(group)
             dialect, *others = [JAVA] if is_shared else reading.dialects_of(group)
-        otherwise = not is_shared and (
-            reading.owned.is_known(group) if is_mixed else reading.owned.otherwise(group, topic)
-        )
+        otherwise = reports and (is_mixed or reading.owned.otherwise(group, topic))
         if dialect != JAVA:
             reading.dialects[row] = dialect
         if joins or is_mixed or others or otherwise or is_shared:
@@ -107,14 +106,13 @@ def differ(group: Group) -> bool:
     """Return True if clients of a group may have other views than its main one, or one client id stands for several clients."""
     if not group.clients and group.broker_client_ids is None:
         return False
-    topics = set(group.subscriptions)
     subscribed = {one.subscriptions for one in group.clients} - {None, group.subscriptions}
     return (
         group.broker_client_ids is not None
         or any(one.sees_read_queue_nums is not None for one in group.clients)
-        or any(not topics.issubset(one) for one in subscribed if one is not None)
+        or any(not set(group.subscriptions).issubset(one) for one in subscribed if one is not None)
         or len(set(group.client_ids)) < len(group.clients)
-        or (not all(is_plain(group, one) for one in group.clients) and divide_otherwise(group))
+        or (not are_plain(group) and divide_otherwise(group))
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from rmqalloc.diffs._group_steps import by_slot
-from rmqalloc.diffs._snapshot_side import SnapshotSide
+from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics
 from rmqalloc.evidence.client_method import method_of_group
 from rmqalloc.results.schemas import columns
 from rmqalloc.snapshot.snapshot import Broker, Client, Group, Topic, TopicBroker
@@ -66,11 +66,11 @@ def changes_between(before: SnapshotSide, after: SnapshotSide) -> list[Change]:
     """Return all differences, those of topics first. What a partial snapshot does not have is "not seen", and not
     gone."""
     found = list(_of_brokers(before, after))
-    for name in _union(before.topics, after.topics):
-        one, other = before.topics.get(name), after.topics.get(name)
-        if one != other:
+    changed = changed_topics(before, after)
+    for name in _union(before.topics, after.topics) if changed else ():
+        if name in changed:
             hidden = tuple(side.unknown.hides_topic(name) for side in (before, after))
-            found += _of_topic(name, one, other, hidden)
+            found += _of_topic(name, before.topics.get(name), after.topics.get(name), hidden)
     for name in _union(before.groups, after.groups):
         found += _of_group(name, before, after)
     return found
@@ -185,7 +185,7 @@ def changes_of_clients(name: str, one: Group, other: Group, hidden: Iterable[boo
             is_joined = slot in new
             step = "clients_joined" if is_joined else "clients_left"
             yield Change(_presence("client", is_joined, hidden, _JOINED), step, name, client_id=slot[0])
-        elif old[slot] is not new[slot]:
+        elif old[slot] != new[slot]:
             yield from _of_client(name, old[slot], new[slot])
 
 

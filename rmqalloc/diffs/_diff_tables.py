@@ -148,6 +148,8 @@ def lags_of(groups: Mapping[str, Group], names: Iterable[str]) -> Lags:
 
 def lag_figures(before: Group | None, after: Group | None) -> dict[str, int | None]:
     """Return messages not yet consumed of a group, and how many were produced and consumed meanwhile."""
+    if not any(group is not None and group.lags for group in (before, after)):
+        return dict.fromkeys(("lag_before", "lag_after", "produced", "consumed"))
     old, new = ({lag.queue: lag for lag in group.lags} if group is not None else {} for group in (before, after))
     both = [(old[queue], new[queue]) for queue in old.keys() & new.keys()]
     figures = {

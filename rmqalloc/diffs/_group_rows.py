@@ -54,6 +54,7 @@ class GroupFacts(NamedTuple):
             for one in self.changes
             if one.change.startswith("group_")
         }
+        figures = {key: column.tolist() for key, column in self.figures.items()}
         rows = []
         for name in dict.fromkeys([*self.sides[0], *self.sides[1]]):
             before, after = (side.get(name) for side in self.sides)
@@ -63,7 +64,7 @@ class GroupFacts(NamedTuple):
                 "clients_after": None if after is None else len(after.clients),
                 "joined": counts[name, "client_joined"],
                 "left": counts[name, "client_left"],
-                **self._of_queues(name),
+                **self._of_queues(name, figures),
                 **lag_figures(before, after),
                 "not_compared": self.notes.get(name),
             }
@@ -72,11 +73,11 @@ class GroupFacts(NamedTuple):
             rows.append(row)
         return pa.Table.from_pylist(rows, GROUPS_SCHEMA)
 
-    def _of_queues(self, name: str) -> dict[str, int]:
+    def _of_queues(self, name: str, figures: Mapping[str, list[int]]) -> dict[str, int]:
         if name not in self.compared:
             return {}
         number = self.numbers.get(name)
-        return {key: 0 if number is None else int(column[number]) for key, column in self.figures.items()}
+        return {key: 0 if number is None else int(column[number]) for key, column in figures.items()}
 
     def _status(self, name: str, differs: bool) -> str:
         if name in self.not_in_plan:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from rmqalloc.snapshot.snapshot import Client, Group, with_fields
 
@@ -56,19 +57,19 @@ def stages(before: Group, after: Group) -> Iterator[Group]:
         return
     theirs = by_slot(other.clients)
     group = _clients_become(group, theirs, ("subscriptions",))
-    yield (group := with_fields(group, subscriptions=after.subscriptions))
+    yield (group := _become(group, subscriptions=after.subscriptions))
     group = _clients_become(group, theirs, ("strategy", "virtual_nodes", "language", "version", "machine_room"))
     yield (group := _divided_as(group, after))
     stay = {slot: client for slot, client in by_slot(group.clients).items() if slot in theirs}
     gone = Counter(group.client_ids) - Counter(after.client_ids)
     listed = (group.broker_client_ids or {}) if stay else {}  # where no client is left, no broker lists any
     lists = {name: _less(ids, gone) for name, ids in listed.items()} or None
-    yield (group := with_fields(group, clients=tuple(stay.values()), broker_client_ids=lists))
+    yield (group := _become(group, clients=tuple(stay.values()), broker_client_ids=lists))
     new = Counter(after.client_ids) - Counter(before.client_ids)
     lists = {name: (*ids, *new.elements()) for name, ids in (lists or {}).items()} or None
     joined = tuple(stay.get(slot, client) for slot, client in theirs.items())
-    yield (group := with_fields(group, clients=joined, broker_client_ids=lists))
-    yield with_fields(group, clients=tuple(theirs.values()), broker_client_ids=after.broker_client_ids)
+    yield (group := _become(group, clients=joined, broker_client_ids=lists))
+    yield _become(group, clients=tuple(theirs.values()), broker_client_ids=after.broker_client_ids)
 
 
 def computed(group: Group) -> Group:
@@ -89,7 +90,7 @@ def _clients_become(group: Group, theirs: Mapping[Slot, Client], names: tuple[st
 
 def _divided_as(group: Group, other: Group) -> Group:
     """Return the group that divides its queues as another one."""
-    return with_fields(
+    return _become(
         group,
         strategy=other.strategy,
         strategy_params=other.strategy_params,
@@ -101,6 +102,12 @@ def _divided_as(group: Group, other: Group) -> Group:
         is_ordered=other.is_ordered,
         is_shared=other.is_shared,
     )
+
+
+def _become(group: Group, **others: Any) -> Group:
+    """Return the group with other values of some fields; itself where it has them."""
+    is_same = all(getattr(group, name) == value for name, value in others.items())
+    return group if is_same else with_fields(group, **others)
 
 
 def _less(ids: Iterable[str], gone: Counter[str]) -> tuple[str, ...]:

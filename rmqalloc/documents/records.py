@@ -158,9 +158,9 @@ class Record:
 
     def read_all(self, given: Sequence[Any]) -> Sequence[Any]:
         """Return instances; those with the same fields are read field by field."""
-        if not are_of(given, dict):
+        if not given or not are_of(given, dict):
             return list(map(self.read, given))
-        names = tuple(given[0]) if given else ()
+        names = tuple(given[0])
         rows = _rows(names, given)
         if rows is not None:
             return self._of_rows(names, rows)
@@ -173,7 +173,7 @@ class Record:
 
     def _of_rows(self, names: tuple[str, ...], rows: list[tuple[Any, ...]]) -> list[Any]:
         """Return instances of the values of some fields."""
-        _check_names(names, self.kinds, self.needed)
+        _check_names(dict.fromkeys(names), self.kinds, self.needed)
         distinct = rows
         if self.is_shared and are_of(chain.from_iterable(rows), str, int):  # then equal values are of one type
             distinct = list(dict.fromkeys(rows))

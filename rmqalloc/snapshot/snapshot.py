@@ -7,7 +7,7 @@ why: an empty one that is not named there is known to be empty. `rmqalloc.snapsh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, TypeVar
@@ -351,8 +351,9 @@ def with_fields(part: T, **others: Any) -> T:
     >>> with_fields(TopicBroker("b", 4), perm=2)
     TopicBroker(broker_name='b', read_queue_nums=4, write_queue_nums=None, perm=2, machine_room=None)
     """
-    made = object.__new__(type(part))
-    for get, put in _slots(type(part)):
+    cls: Any = type(part)
+    made: T = object.__new__(cls)
+    for get, put in _slots(cls):
         put(made, get(part))
     for name, value in others.items():
         object.__setattr__(made, name, value)
@@ -360,6 +361,6 @@ def with_fields(part: T, **others: Any) -> T:
 
 
 @cache
-def _slots(cls: Any) -> list[tuple[Callable[[Any], Any], Callable[[Any, Any], None]]]:
-    slots = [getattr(cls, name) for name in cls.__slots__]
+def _slots(cls: Hashable) -> list[tuple[Callable[[Any], Any], Callable[[Any, Any], None]]]:
+    slots = [getattr(cls, name) for name in getattr(cls, "__slots__", ())]
     return [(one.__get__, one.__set__) for one in slots]

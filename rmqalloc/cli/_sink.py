@@ -68,8 +68,11 @@ def say(text: str = "", err: bool = False, end: str = "\n") -> None:
 
 def say_lines(lines: Iterable[str]) -> None:
     """Print our lines, each as soon as it is there."""
-    for line in lines:
-        say(line)
+    from rmqalloc.documents.read_budget import no_collection
+
+    with no_collection():
+        for line in lines:
+            say(line)
 
 
 def draw(lines: Callable[..., Iterable[str]], *given: Any) -> None:

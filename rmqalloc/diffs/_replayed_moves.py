@@ -67,7 +67,13 @@ def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) ->
     concerned = [[name for name in groups if _own_otherwise(before, name)]]
     concerned += [[name for name in groups if not routes.isdisjoint(on_the_way[name][0].subscriptions)]]
     for number in range(2, 1 + len(STEPS)):
-        concerned.append([name for name, of in on_the_way.items() if of[number] is not of[number - 1] and of[number] != of[number - 1]])
+        concerned.append(
+            [
+                name
+                for name, of in on_the_way.items()
+                if of[number] is not of[number - 1] and of[number] != of[number - 1]
+            ]
+        )
     found = []
     for number, names in enumerate(concerned):
         topics = (after if number else before).topics

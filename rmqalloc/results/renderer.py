@@ -307,8 +307,9 @@ def _laid(
         is_name = [one and column[0] not in prose for one, column in zip(is_text, columns, strict=True)]
         widths[:n] = fitted(widths[:n], is_name[:n], [column[0] for column in columns[:n]], most - beside)
     room = most - sum(widths[:n]) - len(GAP) * n
-    for i, row in enumerate(zip(*columns, strict=True)):
-        line = _line(row[:n], widths[:n], is_text[:n])
+    cells = [*map(_padded, columns[:n], widths, is_text)] or [[""] * len(columns and columns[0])]
+    for i, (row, parts) in enumerate(zip(zip(*columns, strict=True), zip(*cells, strict=True), strict=True)):
+        line = GAP.join(parts).rstrip()
         if is_prose and room >= LEAST_PROSE:
             yield _styled(_beside(line, most - room, row[n], file, margin), "" if i else style)
         elif is_prose and i:
@@ -354,6 +355,7 @@ def marked_table(
     """Yield the lines of a table, each row behind its mark, and below them what is left out."""
     (head,), *laid = _laid(header, rows, numbers, file, MARK_WIDTH, "", prose, spare)
     yield f"  {head}"
+    file = file if has_colour(file) else None
     for mark, (first, *others) in zip(marks, laid, strict=True):
         yield marked(mark, first, file)
         yield from (f"  {line}" for line in others)
@@ -415,13 +417,14 @@ def has_colour(file: IO[Any] | None) -> bool:
     return file.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], is_text: Sequence[bool]) -> str:
-    parts = []
-    for cell, width, text in zip(cells, widths, is_text, strict=True):
+def _padded(column: Sequence[str], width: int, is_text: bool) -> list[str]:
+    """Return the cells of a column in its width; equal ones are laid out once."""
+    made = {}
+    for cell in dict.fromkeys(column):
         shown = cell if width_of(cell) <= width else _cut(cell, width)
         blanks = " " * (width - width_of(shown))
-        parts.append(shown + blanks if text else blanks + shown)
-    return GAP.join(parts).rstrip()
+        made[cell] = shown + blanks if is_text else blanks + shown
+    return [made[cell] for cell in column]
 
 
 def _cut(cell: str, width: int) -> str:

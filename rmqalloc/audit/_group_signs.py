@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from rmqalloc.audit._owner_signs import owner_signs
+from rmqalloc.audit._owner_signs import ComputedOwners, computed_owners
 from rmqalloc.audit._signs import NONE, OF_OWNERS, Sign
 from rmqalloc.evidence.client_method import is_served, method_of
 from rmqalloc.evidence.method import Method
@@ -21,14 +21,17 @@ _LIGHT = (RETRY_PREFIX, LMQ_PREFIX)
 """Topics that need not have a route."""
 
 
-def signs_of(snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()) -> list[int]:
-    """Return the signs of some groups."""
+def signs_of(
+    snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()
+) -> tuple[list[int], ComputedOwners | None]:
+    """Return the signs of some groups, and the owners of those that may be ordinary, if there are any."""
     reading = _Reading(snapshot)
     signs = [reading.of_group(one) | (Sign.PLAN if one.name in planned else NONE) for one in groups]
     plain = [at for at, found in enumerate(signs) if not found & OF_OWNERS]
-    for at, found in zip(plain, owner_signs([groups[at] for at in plain], snapshot.topics), strict=True):
+    owners = computed_owners([groups[at] for at in plain], snapshot.topics)
+    for at, found in zip(plain, owners.signs if owners is not None else (), strict=True):
         signs[at] |= found
-    return signs
+    return signs, owners
 
 
 class _Reading:

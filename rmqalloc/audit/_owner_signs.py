@@ -1,4 +1,4 @@
-"""Signs of who owns what, from the owners that plans are made of: of all groups at once, as numbers.
+"""Who owns what, and signs of it, from the owners that plans are made of: of all groups at once, as numbers.
 
 Asked are groups whose clients all divide alike, so that a queue has one owner or none. Where clients report what they own, the
 reports are laid beside that.
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.fleet.columns import among, distinct
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.ownership.reader_sets import Numbers
 from rmqalloc.ownership.states import State, numbered
@@ -29,10 +30,32 @@ _Places = NDArray[np.int64]
 _Mask = NDArray[np.bool_]
 
 
-def owner_signs(groups: Sequence[Group], topics: Sequence[Topic]) -> list[int]:
-    """Return whether a queue of each group has no owner, a client no queue, and reports another owner."""
+class ComputedOwners:
+    """The owners of groups on topics, as numbers.
+
+    Attributes
+    ----------
+    signs : list of int
+        By group, whether a queue has no owner, a client no queue, and reports another owner.
+    state : State
+    numbers : Numbers
+    """
+
+    def __init__(self, units: _Units, state: State, numbers: Numbers) -> None:
+        self._units, self.state, self.numbers = units, state, numbers
+        self.signs = _signs(units, state, numbers)
+
+    @lazy_property
+    def row_of(self) -> dict[tuple[str, str], int]:
+        """The rows of the state by group and topic."""
+        names = (self._units.groups[at].name for at in self._units.group_of.tolist())
+        return {one: row for row, one in enumerate(zip(names, self._units.topics, strict=True))}
+
+
+def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> ComputedOwners | None:
+    """Return who owns what as the groups' strategies have it; None if there is no group."""
     if not groups:
-        return []
+        return None
     # A strategy in doubt is computed anyway: that it is in doubt is a finding of its own.
     sure = tuple(one if one.strategy_doubt is None else replace(one, strategy_doubt=None) for one in groups)
     read = view_units(Snapshot(tuple(topics), sure), ALL, ALL)
@@ -46,7 +69,7 @@ def owner_signs(groups: Sequence[Group], topics: Sequence[Topic]) -> list[int]:
         np.array([one.startswith(RETRY_PREFIX) for one in names], bool),
         np.array([row in read.mixed.unit_of for row in range(read.n_units)], bool),
     )
-    return _signs(units, made.states[0], made.numbers)
+    return ComputedOwners(units, made.states[0], made.numbers)
 
 
 class _Units(NamedTuple):

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._group_signs import signs_of
-from rmqalloc.audit._signs import OF_OWNERS
+from rmqalloc.audit._owner_signs import ComputedOwners
+from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.evaluation.shares import divide
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.lazy import lazy_property
@@ -48,6 +49,18 @@ class SignedGroup:
         """Whether every queue has exactly one owner, who is known."""
         return not self.signs & OF_OWNERS
 
+    @property
+    def client_ids(self) -> Sequence[str]:
+        """Client ids by slot."""
+        return self.group.client_ids if self.is_ordinary else self.audited.client_ids
+
+    @lazy_property
+    def silent(self) -> frozenset[str]:
+        """Client ids for which no process has answered."""
+        if not self.is_ordinary:
+            return frozenset(self.audited.reported.silent)
+        return frozenset() if self.signs & Sign.OWNED else frozenset(self.group.client_ids)
+
     @lazy_property
     def topics(self) -> list[str]:
         """What the group subscribes to, its retry topic included."""
@@ -57,7 +70,14 @@ class SignedGroup:
 
 
 class SignedGroups:
-    """The wanted groups of a snapshot, by name."""
+    """The wanted groups of a snapshot, by name.
+
+    Attributes
+    ----------
+    all : sequence of SignedGroup
+    owners : ComputedOwners or None
+        Who owns what in ordinary groups, and in others that might have been; None if there are none.
+    """
 
     def __init__(
         self,
@@ -70,7 +90,7 @@ class SignedGroups:
         self._reader, self._unknown, self._rooms = ViewReader(snapshot.topics), Unknowns(snapshot), Rooms.of(snapshot)
         self._units: dict[str, list[UnitViews]] = {}
         groups = sorted(filter(wanted, snapshot.groups), key=lambda one: one.name)
-        signs = signs_of(snapshot, groups, self._planned)
+        signs, self.owners = signs_of(snapshot, groups, self._planned)
         self.all: Sequence[SignedGroup] = [SignedGroup(*one, self._audited) for one in zip(groups, signs, strict=True)]
         self._lay_out([one for one in self.all if not one.is_ordinary])
 
@@ -112,6 +132,7 @@ class ChosenGroups(NamedTuple):
     has_topic: Callable[[str], object]
     counts_topic: Callable[[str], bool]  # of a retry topic only if a pattern begins with its prefix, as in plans
     is_whole: bool  # whether groups were not chosen by their names
+    owners: ComputedOwners | None  # see `SignedGroups`
 
 
 def chosen_groups(
@@ -136,4 +157,4 @@ def chosen_groups(
         return bool((has_retry if topic.startswith(RETRY_PREFIX) else has_topic)(topic))
 
     signed = SignedGroups(snapshot, is_wanted, planned, seen_for)
-    return ChosenGroups(signed.all, has_name, has_topic, counts, tuple(groups) == ALL)
+    return ChosenGroups(signed.all, has_name, has_topic, counts, tuple(groups) == ALL, signed.owners)

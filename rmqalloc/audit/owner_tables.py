@@ -7,30 +7,31 @@ as in plans: what comes back is no load that a strategy divides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._signed_groups import ChosenGroups, chosen_groups
+from rmqalloc.audit._queue_rows import QueueRows, exact_sums, queue_rows
+from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.client_ids import host_of
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
-from rmqalloc.model import MessageQueue
+from rmqalloc.fleet.columns import distinct, offsets_of
+from rmqalloc.ownership.reader_sets import Keys, Mask
 from rmqalloc.results import TableResult
-from rmqalloc.results.renderer import order_of
+from rmqalloc.results.renderer import order_of, ranks
 from rmqalloc.results.schemas import columns
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import ALL, no_match
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.views.reported import WHOLE_BROKER
-from rmqalloc.views.unit_views import Ids
 
 OWNED_QUEUES_SCHEMA = columns(
     "consumer_group topic broker_name: string",
@@ -56,8 +57,9 @@ OWNING_HOSTS_SCHEMA = columns("host: string", "n_clients n_groups n_queues messa
 """Columns of `CurrentOwners.hosts`."""
 
 _STATES = ("unread", "unknown", "read")
-_LAST_MS = 253_402_300_799_999
-"""The last millisecond of the year 9999."""
+_NAMES = ("consumer_group", "topic")
+
+IsWanted = Callable[[str], bool]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,194 +138,168 @@ def current_owners(
     chosen = chosen_groups(known.snapshot, groups, topics)
     is_wanted = _wanted(chosen, clients)
     reach = reach_of(chosen.all, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
-    rows, owning = _QueueRows(), _Clients(chosen)
-    for answer in reach.answers:
-        readers = list(answer.readers())
-        rows.add(answer, readers, is_wanted)
-        owning.add(answer, readers)
-    table = owning.table(is_wanted)
-    return CurrentOwners(rows.table(), table, _hosts(table), evidence_known(known))
+    rows = queue_rows(reach.answers, chosen.owners)
+    table = _clients(chosen, rows, is_wanted)
+    return CurrentOwners(_queues(rows, is_wanted), table, _hosts(table), evidence_known(known))
 
 
-def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> Callable[[str], object] | None:
+def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> IsWanted | None:
     """Return a function that says whether a client is asked for, by its id or its host; None if all are."""
     if tuple(patterns) == ALL:
         return None
-    ids = {one: None for signed in chosen.all for one in signed.audited.client_ids}
+    ids = {one: None for signed in chosen.all for one in signed.client_ids}
     for pattern in patterns:
         matches = matcher((pattern,))
         if not any(matches(one) or matches(host_of(one)) for one in ids):
             raise no_match(pattern, ids, "client")
     matches_any = matcher(tuple(patterns))
-    return lambda client_id: matches_any(client_id) or matches_any(host_of(client_id))
+    return lambda client_id: bool(matches_any(client_id) or matches_any(host_of(client_id)))
 
 
-class _QueueRows:
-    """Collects the rows of queues."""
-
-    def __init__(self) -> None:
-        self._columns: dict[str, list[Any]] = {name: [] for name in OWNED_QUEUES_SCHEMA.names}
-        self._times: tuple[object, dict[MessageQueue, int | None]] = None, {}
-
-    def add(self, answer: Answer, readers: list[Ids], is_wanted: Callable[[str], object] | None) -> None:
-        """Add the queues of an answer, those of wanted clients alone if not all are."""
-        queues = answer.queues
-        if is_wanted is not None:
-            kept = [at for at, ids in enumerate(readers) if any(map(is_wanted, ids))]
-            readers, queues = [readers[at] for at in kept], tuple(queues[at] for at in kept)
-        n, is_unknown, made = len(queues), answer.known == "unknown", self._columns
-        for name in ("consumer_group", "topic", "state", "reason", "known", "detail"):
-            made[name] += [getattr(answer, name) or None] * n
-        for name in ("broker_name", "queue_id"):
-            made[name] += [getattr(queue, name) for queue in queues]
-        made["owners"] += [None] * n if is_unknown else readers
-        made["perhaps"] += readers if is_unknown else [None] * n
-        made["messages"] += [answer.waiting.get(queue) for queue in queues]
-        times = self._times_of(answer)
-        made["last_consumed"] += [times.get(queue) for queue in queues]
-
-    def _times_of(self, answer: Answer) -> dict[MessageQueue, int | None]:
-        """Return when the group of an answer last consumed from queues; answers of a group come one after the other."""
-        if answer.signed is None or not answer.waiting:
-            return {}
-        if self._times[0] is not answer.signed:
-            lags = answer.signed.group.lags
-            self._times = answer.signed, {one.queue: one.last_timestamp for one in lags}
-        return self._times[1]
-
-    def table(self) -> pa.Table:
-        """Return the table, worst first."""
-        made = pa.table(self._columns | {"last_consumed": _times(self._columns["last_consumed"])}, OWNED_QUEUES_SCHEMA)
-        several = [reason == "several-owners" for reason in self._columns["reason"]]
-        kept = zip(self._columns["state"], several, strict=True)
-        worst = [1 if is_double else 2 * _STATES.index(state) for state, is_double in kept]
-        made = made.append_column("worst", pa.array(worst, pa.int8()))
-        keys = "worst,-messages,consumer_group,topic,broker_name,queue_id"
-        return made.take(order_of(made, keys)).drop_columns(["worst"])
+def _queues(rows: QueueRows, is_wanted: IsWanted | None) -> pa.Table:
+    """Return the table of queues, those of wanted clients alone if not all are, the worst first."""
+    if is_wanted is not None:
+        places, codes, ids = rows.reading()
+        wanted = np.fromiter(map(is_wanted, ids.to_pylist()), bool, len(ids))
+        rows = rows.take(distinct(places[wanted[codes]]))
+    rows = rows.take(_worst_first(rows))
+    known = [one.known for one in rows.answers]
+    is_unknown = np.array([one == "unknown" for one in known], bool)[rows.of_answer]
+    text = {
+        name: [getattr(one, name) or None for one in rows.answers] for name in (*_NAMES, "state", "reason", "detail")
+    }
+    columns = {name: rows.per_answer(values, pa.string()) for name, values in (text | {"known": known}).items()}
+    columns |= {"broker_name": rows.brokers.cast(pa.string()), "queue_id": pa.array(rows.queue_ids)}
+    columns |= {"owners": _where(~is_unknown, rows.readers), "perhaps": _where(is_unknown, rows.readers)}
+    columns |= {"messages": rows.messages, "last_consumed": rows.last_consumed}
+    return pa.table(columns, OWNED_QUEUES_SCHEMA)
 
 
-def _times(milliseconds: Sequence[int | None]) -> pa.Array:
-    """Return times as ISO 8601 in UTC; brokers say 0 where nothing was consumed."""
-    is_time = (None if one is None or not 0 < one <= _LAST_MS else one for one in milliseconds)
-    texts = pa.array(is_time, pa.timestamp("ms")).cast(pa.string())
-    return pc.binary_join_element_wise(pc.replace_substring(texts, " ", "T"), "Z", "")
+def _where(mask: Mask, column: pa.Array) -> pa.Array:
+    """Return a column with nulls where a condition does not hold."""
+    return column.take(pa.array(np.arange(mask.size), mask=~mask))
 
 
-@dataclass(slots=True)
-class _Owning:
-    """What one client of a group owns."""
-
-    n_queues: int = 0
-    messages: int | None = None
-    n_without_lag: int = 0
-    topics: dict[str, None] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Group:
-    """The clients of a group, and queues of which it is not known who reads them."""
-
-    audited: AuditedGroup
-    clients: dict[str, _Owning]
-    unknown: set[MessageQueue] = field(default_factory=set)
-
-    def unsure(self) -> set[str]:
-        """Return clients that may own more: those that report nothing, and those that report one of the unknown queues."""
-        if not self.unknown:
-            return set()
-        brokers = {(queue.topic, queue.broker_name) for queue in self.unknown}
-        return set(self.audited.reported.silent).union(
-            client.client_id
-            for client in self.audited.clients
-            for queue in client.owned or ()
-            if queue in self.unknown or (queue.queue_id == WHOLE_BROKER and queue[:2] in brokers)
-        )
+def _worst_first(rows: QueueRows) -> Keys:
+    """Return the positions of rows: unread, of several owners, unknown, then the largest lag, then by name."""
+    worst = [1 if one.reason == "several-owners" else 2 * _STATES.index(one.state) for one in rows.answers]
+    by_answer = (
+        np.array(worst, np.int64),
+        *(ranks(pa.array([getattr(one, name) for one in rows.answers], pa.string())) for name in _NAMES),
+    )
+    worst_of, group, topic = (one[rows.of_answer] for one in by_answer)
+    known = rows.messages.is_valid().to_numpy(zero_copy_only=False)
+    fewest = -rows.messages.fill_null(-1).to_numpy()
+    broker = ranks(rows.brokers.dictionary)[rows.brokers.indices.to_numpy()]
+    order: Keys = np.lexsort((rows.queue_ids, broker, topic, group, fewest, ~known, worst_of))
+    return order
 
 
-class _Clients:
-    """Adds up what clients own."""
-
-    def __init__(self, chosen: ChosenGroups) -> None:
-        groups = (signed.audited for signed in chosen.all)
-        self._groups = {one.group.name: _Group(one, {name: _Owning() for name in one.everyone}) for one in groups}
-        self._counts = chosen.counts_topic
-
-    def add(self, answer: Answer, readers: list[Ids]) -> None:
-        """Add the queues of an answer to their owners."""
-        if answer.signed is None or not self._counts(answer.topic):
-            return
-        group = self._groups[answer.signed.group.name]
-        if answer.known == "unknown":
-            group.unknown.update(answer.queues)
-            return
-        for queue, ids in zip(answer.queues, readers, strict=True):
-            waiting = answer.waiting.get(queue)
-            for client_id in ids:
-                one = group.clients[client_id]
-                one.n_queues += 1
-                one.topics[answer.topic] = None
-                if waiting is None:
-                    one.n_without_lag += 1
-                else:
-                    one.messages = (one.messages or 0) + waiting
-
-    def table(self, is_wanted: Callable[[str], object] | None) -> pa.Table:
-        """Return the table of wanted clients, the largest lag first."""
-        rows = [row for one in self._groups.values() for row in _client_rows(one, is_wanted)]
-        made = pa.Table.from_pylist(rows, OWNING_CLIENTS_SCHEMA)
-        idle_first = made.append_column("idle", made["is_idle"].cast(pa.int8()))  # truths have no order
-        order = order_of(idle_first, "-messages,-idle,consumer_group,client_id")
-        return made.take(order)
+def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) -> pa.Table:
+    """Return the table of wanted clients, the largest lag first."""
+    of_answer, unknown = _counted(chosen, rows.answers)
+    groups, names, known = _listed(chosen, unknown, is_wanted)
+    places, codes, ids = rows.reading()
+    counts = of_answer[rows.of_answer[places]] >= 0
+    places, codes, stride = places[counts], codes[counts], len(ids) + 1
+    pairs, of_pair = np.unique(of_answer[rows.of_answer[places]] * stride + codes, return_inverse=True)
+    listed = groups * stride + pc.index_in(names, ids).fill_null(len(ids)).to_numpy()
+    at = np.searchsorted(pairs, listed)
+    at[np.append(pairs, -1)[at] != listed] = pairs.size  # behind all: nothing is owned
+    has_lag = rows.messages.is_valid().to_numpy(zero_copy_only=False)[places]
+    lags = rows.messages.fill_null(0).to_numpy()[places]
+    n_queues, n_without_lag = (np.bincount(one, minlength=pairs.size + 1)[at] for one in (of_pair, of_pair[~has_lag]))
+    is_unknown = np.array([one == "unknown" for one in known], bool)
+    figures = {
+        "n_queues": n_queues,
+        "messages": exact_sums(lags, of_pair, pairs.size + 1)[at],
+        "n_without_lag": n_without_lag,
+        "is_idle": n_queues == 0,
+    }
+    is_null = {"messages": is_unknown | ((n_queues > 0) & (n_queues == n_without_lag))}
+    kinds = OWNING_CLIENTS_SCHEMA
+    columns = {
+        name: pa.array(one, kinds.field(name).type, mask=is_null.get(name, is_unknown)) for name, one in figures.items()
+    }
+    columns |= {"consumer_group": pa.array([one.group.name for one in chosen.all], pa.string()).take(pa.array(groups))}
+    columns |= {"client_id": names, "host": pa.array(map(host_of, names.to_pylist()), pa.string())}
+    columns |= {"topics": _where(~is_unknown, _topics(rows, places, of_pair, pairs.size + 1).take(pa.array(at)))}
+    made = pa.table(columns | {"known": pa.array(known, pa.string())}, OWNING_CLIENTS_SCHEMA)
+    idle_first = made.append_column("idle", made["is_idle"].cast(pa.int8()))  # truths have no order
+    return made.take(order_of(idle_first, "-messages,-idle,consumer_group,client_id"))
 
 
-def _client_rows(group: _Group, is_wanted: Callable[[str], object] | None) -> Iterator[dict[str, Any]]:
-    unsure, silent = group.unsure(), frozenset(group.audited.reported.silent)
-    for client_id, one in group.clients.items():
-        if is_wanted is not None and not is_wanted(client_id):
+def _counted(chosen: ChosenGroups, answers: Sequence[Answer]) -> tuple[Keys, dict[int, list[Answer]]]:
+    """Return by answer the position of the group whose clients its queues count for, -1 for none; and by group the answers
+    of queues of which it is not known who reads them."""
+    place = {id(signed): at for at, signed in enumerate(chosen.all)}
+    found, unknown = np.full(len(answers), -1, np.int64), dict[int, list[Answer]]()
+    for at, one in enumerate(answers):
+        if one.signed is None or not chosen.counts_topic(one.topic):
             continue
-        row = {"consumer_group": group.audited.group.name, "client_id": client_id, "host": host_of(client_id)}
-        if client_id in unsure:
-            yield row | {"known": "unknown"}
-            continue
-        yield row | {
-            "n_queues": one.n_queues,
-            "messages": one.messages if one.n_queues else 0,
-            "n_without_lag": one.n_without_lag,
-            "topics": sorted(one.topics),
-            "is_idle": not one.n_queues,
-            "known": "computed" if client_id in silent else "reported",
-        }
+        if one.known == "unknown":
+            unknown.setdefault(place[id(one.signed)], []).append(one)
+        else:
+            found[at] = place[id(one.signed)]
+    return found, unknown
+
+
+def _listed(
+    chosen: ChosenGroups, unknown: Mapping[int, Sequence[Answer]], is_wanted: IsWanted | None
+) -> tuple[Keys, pa.Array, list[str]]:
+    """Return every wanted client: the position of its group, its id, and how it is known what it owns."""
+    groups, names, known = list[int](), list[str](), list[str]()
+    for at, signed in enumerate(chosen.all):
+        silent, unsure = signed.silent, _unsure(signed, unknown.get(at, ()))
+        for one in dict.fromkeys(signed.client_ids):
+            if is_wanted is None or is_wanted(one):
+                groups.append(at)
+                names.append(one)
+                known.append("unknown" if one in unsure else "computed" if one in silent else "reported")
+    return np.array(groups, np.int64), pa.array(names, pa.string()), known
+
+
+def _unsure(signed: SignedGroup, unknown: Sequence[Answer]) -> frozenset[str]:
+    """Return clients that may own more: those that report nothing, and those that report one of the unknown queues."""
+    reporting = [one for one in signed.group.clients if one.owned]
+    if not unknown or not reporting:
+        return signed.silent if unknown else frozenset()
+    queues = {queue for one in unknown for queue in one.queues}
+    brokers = {(queue.topic, queue.broker_name) for queue in queues}
+    return signed.silent.union(
+        client.client_id
+        for client in reporting
+        for queue in client.owned or ()
+        if queue in queues or (queue.queue_id == WHOLE_BROKER and queue[:2] in brokers)
+    )
+
+
+def _topics(rows: QueueRows, places: Keys, owners: Keys, n_owners: int) -> pa.Array:
+    """Return the topics of which each owner has queues, given the places of queues and their owners."""
+    topics = pa.array([one.topic for one in rows.answers], pa.string()).dictionary_encode()
+    names = topics.dictionary.take(pc.array_sort_indices(topics.dictionary))
+    rank = pc.index_in(topics, names).to_numpy().astype(np.int64)
+    stride = len(names) + 1
+    owner, topic = np.divmod(distinct(owners * stride + rank[rows.of_answer[places]]), stride)
+    offsets = offsets_of(np.bincount(owner, minlength=n_owners)).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), names.take(pa.array(topic)))
 
 
 def _hosts(clients: pa.Table) -> pa.Table:
     """Return the sums of clients by host; a figure that is not known of one of them is null."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for row in clients.to_pylist():
-        found.setdefault(row["host"], []).append(row)
-    rows = []
-    for host, some in found.items():
-        n_queues, n_without_lag = (_total(row[name] for row in some) for name in ("n_queues", "n_without_lag"))
-        lags = [row["messages"] for row in some if row["messages"] is not None]
-        has_lag = n_queues is not None and (n_queues != n_without_lag or not n_queues)
-        rows.append(
-            {
-                "host": host,
-                "n_clients": len(some),
-                "n_groups": len({row["consumer_group"] for row in some}),
-                "n_queues": n_queues,
-                "messages": sum(lags) if has_lag else None,
-                "n_without_lag": n_without_lag,
-            }
-        )
-    made = pa.Table.from_pylist(rows, OWNING_HOSTS_SCHEMA)
+    whole = pc.ScalarAggregateOptions(skip_nulls=False)
+    sums = clients.group_by("host").aggregate(
+        [
+            ("client_id", "count"),
+            ("consumer_group", "count_distinct"),
+            ("n_queues", "sum", whole),
+            ("messages", "sum", pc.ScalarAggregateOptions(min_count=0)),
+            ("n_without_lag", "sum", whole),
+        ]
+    )
+    n_queues = sums["n_queues_sum"]
+    has_lag = pc.or_(pc.not_equal(n_queues, sums["n_without_lag_sum"]), pc.equal(n_queues, 0))
+    columns = [sums[name] for name in ("host", "client_id_count", "consumer_group_count_distinct", "n_queues_sum")]
+    columns += [pc.if_else(has_lag, sums["messages_sum"], None), sums["n_without_lag_sum"]]
+    made = pa.table(columns, OWNING_HOSTS_SCHEMA)
     return made.take(order_of(made, "-messages,-n_queues,host"))
-
-
-def _total(numbers: Iterable[int | None]) -> int | None:
-    """Return the sum, None if one is not known."""
-    total = 0
-    for one in numbers:
-        if one is None:
-            return None
-        total += one
-    return total

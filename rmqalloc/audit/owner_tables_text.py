@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from rmqalloc.audit._queue_rows import exact_sums
 from rmqalloc.audit.owner_tables import CurrentOwners
 from rmqalloc.audit.reach import queue_ranges
 from rmqalloc.audit.reach_reasons import REASONS
-from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.model import MessageQueue
+from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.results import drawn
 from rmqalloc.results.and_more import first_of, more, named
-from rmqalloc.results.renderer import MARK_WIDTH, NOTHING, figure, marked, marked_table, text_table
+from rmqalloc.results.renderer import MARK_WIDTH, NOTHING, figure, marked, marked_table, ranks, text_table
 from rmqalloc.results.wrapping import width_of, wrapped
 from rmqalloc.text import counted, printable
 
@@ -32,7 +36,7 @@ _LEAST_IMPORTANT = ("consumed UTC", "known")
 _NUMBERS = ("queues", "messages", "clients", "groups")
 
 _ALIKE = ("consumer_group", "topic", "known", "state", "reason", "detail", "owners", "perhaps")
-_OF_QUEUE = ("broker_name", "queue_id", "messages", "last_consumed")
+_WORST = ("unread", "several-owners", "unknown", "read")
 
 Row = Mapping[str, Any]
 
@@ -44,38 +48,21 @@ def owners_lines(
     return _DRAWN[by](found, file, top or _SHOWN)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Line:
     """Queues of a topic of which the same is to be said."""
 
     row: Row
-    queues: list[MessageQueue] = field(default_factory=list)
-    messages: int | None = None
-    n_without_lag: int = 0
-    last_consumed: str | None = None
-
-    def add(self, queue: MessageQueue, messages: int | None, last_consumed: str | None) -> None:
-        """Add a queue."""
-        self.queues.append(queue)
-        if messages is None:
-            self.n_without_lag += 1
-        else:
-            self.messages = (self.messages or 0) + messages
-        if last_consumed is not None and (self.last_consumed is None or last_consumed > self.last_consumed):
-            self.last_consumed = last_consumed
+    queues: Sequence[MessageQueue]
+    messages: int | None
+    n_without_lag: int
+    last_consumed: str | None
 
     @property
     def mark(self) -> str:
         """What stands before the line."""
         state = "several" if self.row["reason"] == "several-owners" else self.row["state"]
         return {"unread": "!", "several": "!", "unknown": "?"}.get(state, " ")
-
-    def severity(self) -> tuple[object, ...]:
-        """Return the place among other lines: unread, of several owners, unknown, then the largest lag."""
-        row = self.row
-        worst = ("unread", "several-owners", "unknown", "read")
-        state = row["reason"] if row["reason"] == "several-owners" else row["state"]
-        return worst.index(state), -(self.messages or 0), row["consumer_group"] or "", row["topic"], self.queues[0]
 
     def cells(self) -> list[str]:
         """Return the line as cells of `_HEADER`."""
@@ -110,47 +97,139 @@ def _lag(messages: int | None, n_without_lag: int | None) -> str:
     return NOTHING if messages is None else f"{'≥ ' if n_without_lag else ''}{messages:,}"
 
 
-@no_collection()
-def _folded(queues: pa.Table) -> list[_Line]:
-    """Return the lines of a table of queues, the worst first."""
-    lines: dict[tuple[object, ...], _Line] = {}
-    alike, each = (queues.select(names).to_pydict().values() for names in (_ALIKE, _OF_QUEUE))
-    for said, queue in zip(zip(*alike, strict=True), zip(*each, strict=True), strict=True):
-        *names, owners, perhaps = said
-        key = (*names, None if owners is None else tuple(owners), None if perhaps is None else tuple(perhaps))
-        if key not in lines:
-            lines[key] = _Line(dict(zip(_ALIKE, said, strict=True)))
-        broker_name, queue_id, messages, last_consumed = queue
-        lines[key].add(MessageQueue(said[1], broker_name, queue_id), messages, last_consumed)
-    for one in lines.values():
-        one.queues.sort()
-    return sorted(lines.values(), key=_Line.severity)
+class _Folded:
+    """The queues of a table as lines, of which those are made that are shown.
+
+    Attributes
+    ----------
+    n_lines : int
+    """
+
+    def __init__(self, queues: pa.Table) -> None:
+        self._queues = queues = queues.combine_chunks()
+        self._line = _numbered([_codes(queues[name]) for name in _ALIKE])
+        broker, queue_id = ranks(queues["broker_name"]), queues["queue_id"].to_numpy()
+        self._rows = np.lexsort((queue_id, broker, self._line))
+        sizes = np.bincount(self._line)
+        self.n_lines = sizes.size
+        self._ends = np.cumsum(sizes)
+        self._first = self._rows[self._ends - sizes]
+        self._worst = _worst(queues)
+        lags = exact_sums(queues["messages"].fill_null(0).to_numpy(), self._line, sizes.size)
+        self._order = _order(
+            self._worst[self._first],
+            -lags,
+            *(ranks(queues[name].fill_null(""))[self._first] for name in ("consumer_group", "topic")),
+            broker[self._first],
+            queue_id[self._first],
+        )
+
+    def worst(self, most: int) -> list[_Line]:
+        """Return the first lines: unread, of several owners, unknown, then the largest lag."""
+        return list(map(self._made, self._order[:most].tolist()))
+
+    def _made(self, line: int) -> _Line:
+        start = self._ends[line - 1] if line else 0
+        some = self._queues.take(self._rows[start : self._ends[line]])
+        row = some.select(_ALIKE).slice(0, 1).to_pylist()[0]
+        names = (some[name].to_pylist() for name in ("topic", "broker_name", "queue_id"))
+        queues = list(map(MessageQueue, *names))
+        messages, n_without_lag = _lag_of(some)
+        return _Line(row, queues, messages, n_without_lag, pc.max(some["last_consumed"]).as_py())
+
+    def of_group(self, name: str | None) -> pa.Table:
+        """Return the queues of a group."""
+        column = self._queues["consumer_group"]
+        return self._queues.filter(pc.is_null(column) if name is None else pc.equal(column, name))
+
+    def headline(self) -> str:
+        """Return how many queues are in which state."""
+        n = len(self._queues)
+        if not n:
+            return "No queue."
+        counts = np.bincount(self._worst, minlength=len(_WORST)).tolist()
+        words = zip(counts, ("that nobody reads", "of several owners", "unknown"), strict=False)
+        said = [f"{n:,} {what}" for n, what in words if n]
+        n_groups = pc.count_distinct(self._queues["consumer_group"]).as_py()
+        return f"{counted(n, 'queue')} of {counted(n_groups, 'group')}" + (
+            f": {', '.join(said)}" if said else ", all read"
+        )
+
+
+def _codes(column: pa.ChunkedArray) -> Keys:
+    """Return a number for each value of a column, equal ones for equal values; of lists, one for each list."""
+    column = column.combine_chunks()
+    if not pa.types.is_list(column.type):
+        codes: Keys = column.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
+        return codes
+    sizes = pc.list_value_length(column).fill_null(-1).to_numpy()
+    codes = np.minimum(sizes, 0).astype(np.int64)
+    values = column.flatten().dictionary_encode()
+    starts = np.cumsum(np.maximum(sizes, 0)) - np.maximum(sizes, 0)
+    of_value = values.indices.to_numpy()
+    codes[sizes == 1] = 1 + of_value[starts[sizes == 1]]
+    several = dict[tuple[int, ...], int]()
+    for at in np.flatnonzero(sizes > 1).tolist():
+        members = tuple(of_value[starts[at] : starts[at] + sizes[at]].tolist())
+        codes[at] = several.setdefault(members, 1 + len(values.dictionary) + len(several))
+    return codes
+
+
+def _numbered(columns: Iterable[Keys]) -> Keys:
+    """Return numbers from 0 on for rows of codes from -1 on, equal ones for equal rows."""
+    first, *others = columns
+    numbers = first
+    for one in others:
+        n = 2 + int(one.max(initial=0))
+        if int(numbers.max(initial=0)) >= np.iinfo(np.int64).max // n - 1:
+            numbers = np.unique(numbers, return_inverse=True)[1]
+        numbers = (numbers + 1) * n + one
+    found: Keys = np.unique(numbers, return_inverse=True)[1]
+    return found
+
+
+def _worst(queues: pa.Table) -> Keys:
+    """Return the state of every queue as its place in `_WORST`."""
+    is_several = pc.equal(queues["reason"], "several-owners")
+    found: Keys = pc.index_in(pc.if_else(is_several, "several-owners", queues["state"]), pa.array(_WORST)).to_numpy()
+    return found
+
+
+def _order(*keys: NDArray[Any]) -> Keys:
+    """Return the positions of rows by some keys, the first of which comes first."""
+    order: Keys = np.lexsort(keys[::-1])
+    return order
+
+
+def _lag_of(queues: pa.Table) -> tuple[int | None, int]:
+    """Return the lag of some queues, None if it is not known of any, and of how many it is not known."""
+    known = queues["messages"].drop_null().to_pylist()
+    return sum(known) if known else None, queues["messages"].null_count
 
 
 def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[str]:
-    lines = _folded(found.queues)
-    yield _headline(lines)
-    if not lines:
+    folded = _Folded(found.queues)
+    yield folded.headline()
+    shown = folded.worst(top)
+    if not shown:
         return
-    shown = lines[:top]
     head, *drawn_ones = _table(shown, file)
     text_of = dict(zip(map(id, shown), drawn_ones, strict=True))
-    evidence = {row["consumer_group"]: row for row in found.evidence.groups.to_pylist()}
-    of_group: dict[str | None, list[_Line]] = {}
-    for line in lines:
-        of_group.setdefault(line.row["consumer_group"], []).append(line)
-    for name in dict.fromkeys(one.row["consumer_group"] for one in shown):
+    names = list(dict.fromkeys(one.row["consumer_group"] for one in shown))
+    groups = found.evidence.groups
+    some = groups.filter(pc.is_in(groups["consumer_group"], pa.array(names, pa.string()))).to_pylist()
+    evidence = {row["consumer_group"]: row for row in some}
+    for name in names:
         yield ""
-        yield from wrapped(_heading(name, of_group[name], evidence.get(name)), file)
+        yield from wrapped(_heading(name, folded.of_group(name), evidence.get(name)), file)
         yield f"  {head}"
         for why, some in groupby((one for one in shown if one.row["consumer_group"] == name), _Line.why):
             yield from (marked(one.mark, text_of[id(one)], file) for one in some)
             yield from wrapped(f"{_INDENT}{why}", file, _INDENT) if why else ()
-    left_out = lines[top:]
-    if left_out:
-        n = sum(len(one.queues) for one in left_out)
+    if folded.n_lines > len(shown):
+        n = found.queues.num_rows - sum(len(one.queues) for one in shown)
         yield ""
-        yield from more(len(left_out), "line", f" of {counted(n, 'queue')} (--top)")
+        yield from more(folded.n_lines - len(shown), "line", f" of {counted(n, 'queue')} (--top)")
 
 
 def _table(lines: Sequence[_Line], file: IO[str] | None) -> list[str]:
@@ -164,25 +243,13 @@ def _table(lines: Sequence[_Line], file: IO[str] | None) -> list[str]:
     return text_table(header, cells, _UNCUT, file, MARK_WIDTH, spare=_LEAST_IMPORTANT)
 
 
-def _headline(lines: Sequence[_Line]) -> str:
-    counts = dict.fromkeys(("!", "several", "?"), 0)
-    for one in lines:
-        kind = "several" if one.row["reason"] == "several-owners" else one.mark
-        counts[kind] = counts.get(kind, 0) + len(one.queues)
-    words = zip(counts.values(), ("that nobody reads", "of several owners", "unknown"), strict=False)
-    n_groups = len({one.row["consumer_group"] for one in lines} - {None})
-    said = [f"{n:,} {what}" for n, what in words if n]
-    text = f"{counted(sum(len(one.queues) for one in lines), 'queue')} of {counted(n_groups, 'group')}"
-    return f"{text}: {', '.join(said)}" if said else f"{text}, all read" if lines else "No queue."
-
-
-def _heading(name: str | None, lines: Sequence[_Line], evidence: Row | None) -> str:
-    known = [one.messages for one in lines if one.messages is not None]
-    lag, n_unknown = "lag unknown", sum(one.n_without_lag for one in lines)
-    if known:
+def _heading(name: str | None, queues: pa.Table, evidence: Row | None) -> str:
+    messages, n_unknown = _lag_of(queues)
+    lag = "lag unknown"
+    if messages is not None:
         unknown = f", unknown in {counted(n_unknown, 'queue')}" if n_unknown else ""
-        lag = f"{counted(sum(known), 'message')} waiting{unknown}"
-    parts = [counted(sum(len(one.queues) for one in lines), "queue"), lag]
+        lag = f"{counted(messages, 'message')} waiting{unknown}"
+    parts = [counted(queues.num_rows, "queue"), lag]
     if evidence is not None:
         source = f" ({evidence['source']})" if evidence["source"] else ""
         parts = [

@@ -18,7 +18,9 @@ from rmqalloc.results.wrapping import GAP, LEAST_WIDTH, line_width, width_of, wr
 from rmqalloc.text import printable, shortened
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 LEAST_PROSE = 20
 """Places that a column of sentences needs; where there are fewer, its text goes below the row."""
@@ -223,6 +225,21 @@ def order_of(table: pa.Table, keys: str | Sequence[str]) -> pa.Array:
     names = keys.split(",") if isinstance(keys, str) else keys
     by = [(name.removeprefix("-"), "descending" if name.startswith("-") else "ascending") for name in names]
     return pc.sort_indices(table, sort_keys=by)
+
+
+def ranks(values: pa.Array) -> NDArray[np.int64]:
+    """Return the places of values in their order, equal ones in one place, nulls last.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> ranks(pa.array(["b", None, "a", "b"])).tolist()
+    [2, 3, 1, 2]
+    """
+    import pyarrow.compute as pc
+
+    places: NDArray[np.int64] = pc.rank(values, tiebreaker="dense").to_numpy().astype("int64")
+    return places
 
 
 # --- Tables ---

@@ -10,7 +10,7 @@ import pytest
 from audited import queues, topic
 from bruteforce import clusters, mixed, reached
 
-from rmqalloc.audit import RULES, _signed_groups, check_snapshot
+from rmqalloc.audit import RULES, _signed_groups, check_snapshot, current_owners
 from rmqalloc.audit._group_signs import signs_of
 from rmqalloc.audit._signs import EVERY, NONE, OF_OWNERS, Sign
 from rmqalloc.evidence import with_strategies
@@ -51,21 +51,22 @@ def _without_faults(random, made):
 
 
 def told(snapshot):
-    """All that an audit says."""
-    found = check_snapshot(snapshot)
-    return list(found), found.not_known, found.unread.to_pylist(), found.reach.to_pylist(), found.who_reads.counts()
+    """All that an audit says, and who owns what."""
+    found, owned = check_snapshot(snapshot), current_owners(snapshot)
+    tables = (one.to_pylist() for one in (found.unread, found.reach, owned.queues, owned.clients, owned.hosts))
+    return list(found), found.not_known, *tables, found.who_reads.counts()
 
 
 def signs(snapshot):
     known = with_strategies(snapshot)
-    return signs_of(known, sorted(known.groups, key=lambda one: one.name))
+    return signs_of(known, sorted(known.groups, key=lambda one: one.name))[0]
 
 
 def test_the_same_is_found_as_where_every_rule_is_asked_about_every_group(monkeypatch):
     snapshots = [from_document(document(seed)) for seed in range(N_CASES)]
     quick = list(map(told, snapshots))
     seen = Counter(one for snapshot in snapshots for one in signs(snapshot))
-    monkeypatch.setattr(_signed_groups, "signs_of", lambda snapshot, groups, planned: [EVERY] * len(groups))
+    monkeypatch.setattr(_signed_groups, "signs_of", lambda snapshot, groups, planned: ([EVERY] * len(groups), None))
     assert list(map(told, snapshots)) == quick
     assert seen[NONE] > 20
     ordinary = reduce(or_, (one for one in seen if not one & OF_OWNERS))

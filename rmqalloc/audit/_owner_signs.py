@@ -18,6 +18,7 @@ from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
+from rmqalloc.ownership.group_figures import balance_of_groups, loads_of_groups
 from rmqalloc.ownership.reader_sets import Numbers
 from rmqalloc.ownership.states import State, numbered
 from rmqalloc.plans.evaluate_views import evaluate_views
@@ -50,6 +51,16 @@ class ComputedOwners:
         """The rows of the state by group and topic."""
         names = (self._units.groups[at].name for at in self._units.group_of.tolist())
         return {one: row for row, one in enumerate(zip(names, self._units.topics, strict=True))}
+
+    def balance(self) -> dict[str, tuple[int, float]]:
+        """Return by group how many clients own no queue, and the skew; only of groups with queues."""
+        n, of_row = len(self._units.groups), self._units.group_of
+        loads = loads_of_groups(self.state.assigned_rows, of_row, n, len(self.numbers.clients))
+        loads["n_queues"] = np.bincount(of_row[self.numbers.rows_of(self.state.queues)], minlength=n)
+        skew = balance_of_groups(loads, np.zeros(n, bool))["skew"]
+        there = np.bincount(of_row, minlength=n) > 0
+        figures = zip(self._units.groups, loads["idle"].tolist(), skew.tolist(), there.tolist(), strict=True)
+        return {group.name: (idle, of_group) for group, idle, of_group, is_there in figures if is_there}
 
 
 def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> ComputedOwners | None:

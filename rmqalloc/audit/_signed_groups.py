@@ -21,6 +21,9 @@ from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.views.group_views import GroupViews, ViewReader
 from rmqalloc.views.unit_views import UnitViews
 
+_OPEN = Sign.LAGS | Sign.ROUTES | Sign.BROKERS | Sign.DOUBT | Sign.PAUSED
+"""Signs of ordinary groups of which a queue may be unread, or not known to be read."""
+
 Ages = Mapping[str, Mapping[str, float]]
 """Seconds that clients have been there at least, by group and client id."""
 
@@ -48,6 +51,11 @@ class SignedGroup:
     def is_ordinary(self) -> bool:
         """Whether every queue has exactly one owner, who is known."""
         return not self.signs & OF_OWNERS
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether it is certain that every queue is read, whether or not messages wait in it."""
+        return not self.signs & (OF_OWNERS | _OPEN)
 
     @property
     def client_ids(self) -> Sequence[str]:

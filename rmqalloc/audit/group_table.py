@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -20,9 +20,10 @@ from rmqalloc.audit._written import readable_counts
 from rmqalloc.audit.finding import SEVERITIES
 from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known_kinds
-from rmqalloc.audit.reach import Reach
+from rmqalloc.audit.reach import reach_of
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evidence import Known
+from rmqalloc.evidence.client_method import accepted
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import order_of
@@ -110,7 +111,7 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
     findings = findings_of(known, chosen)
     kinds = not_known_kinds(chosen.all, known.snapshot, chosen.has_topic)
     of_snapshot, evidence = _Facts(known.snapshot, chosen), _strategies(findings)
-    owned, found, unread = _owned(known, groups, topics), _counts(findings), _unread(findings.who_reads)
+    owned, found, unread = _owned(known, chosen, groups, topics), _counts(findings), _unread(known.snapshot, chosen)
     rows = []
     for signed in chosen.all:
         name = signed.group.name
@@ -171,8 +172,22 @@ class _Facts:
         return sum(known) if known else None
 
 
-def _owned(known: Known, groups: Sequence[str], topics: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the present state of groups that can be planned whole."""
+def _owned(
+    known: Known, chosen: ChosenGroups, groups: Sequence[str], topics: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Return the present state of groups that can be planned whole: of ordinary ones it is computed already."""
+    if tuple(topics) != ALL or chosen.owners is None:
+        return _planned(known, groups, topics)
+    ordinary = {one.group.name for one in chosen.all if one.is_ordinary and accepted(one.group).strategy_doubt is None}
+    others = tuple(one.group for one in chosen.all if not one.is_ordinary)
+    found = _planned(Known.already(replace(known.snapshot, groups=others)), ALL, ALL) if others else {}
+    each = {"unowned": 0, "double_owned": 0}
+    balance = chosen.owners.balance().items()
+    return found | {name: {"idle": idle, "skew": skew, **each} for name, (idle, skew) in balance if name in ordinary}
+
+
+def _planned(known: Known, groups: Sequence[str], topics: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the same as a plan has it."""
     try:
         plan = plan_snapshot(known, (), groups, topics)
     except NoMatchError:  # all are left out
@@ -198,10 +213,10 @@ def _counts(findings: Findings) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _unread(reach: Reach | None) -> dict[str, dict[str, int | None]]:
+def _unread(snapshot: Snapshot, chosen: ChosenGroups) -> dict[str, dict[str, int | None]]:
     """Return how many queues nobody reads; null where it is known of none, and of some it is not known."""
     counts: dict[str, Counter[str]] = {}
-    for one in reach.answers if reach is not None else ():
-        if one.consumer_group is not None:
-            counts.setdefault(one.consumer_group, Counter())[one.state] += len(one.queues)
+    open_ones = [one for one in chosen.all if not one.reads_all]
+    for one in reach_of(open_ones, snapshot, chosen.has_topic, with_all_groups=False).answers:
+        counts.setdefault(str(one.consumer_group), Counter())[one.state] += len(one.queues)
     return {name: {"unread": n["unread"] if n["unread"] or not n["unknown"] else None} for name, n in counts.items()}

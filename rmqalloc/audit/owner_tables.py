@@ -23,6 +23,7 @@ from rmqalloc.client_ids import host_of
 from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
+from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.fleet.columns import distinct, offsets_of
 from rmqalloc.ownership.reader_sets import Keys, Mask
 from rmqalloc.results import TableResult
@@ -222,7 +223,7 @@ def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) 
         name: pa.array(one, kinds.field(name).type, mask=is_null.get(name, is_unknown)) for name, one in figures.items()
     }
     columns |= {"consumer_group": pa.array([one.group.name for one in chosen.all], pa.string()).take(pa.array(groups))}
-    columns |= {"client_id": names, "host": pa.array(map(host_of, names.to_pylist()), pa.string())}
+    columns |= {"client_id": names, "host": hosts_of(names)}
     columns |= {"topics": _where(~is_unknown, _topics(rows, places, of_pair, pairs.size + 1).take(pa.array(at)))}
     made = pa.table(columns | {"known": pa.array(known, pa.string())}, OWNING_CLIENTS_SCHEMA)
     idle_first = made.append_column("idle", made["is_idle"].cast(pa.int8()))  # truths have no order

@@ -38,28 +38,29 @@ class ComputedOwners:
     ----------
     signs : list of int
         By group, whether a queue has no owner, a client no queue, and reports another owner.
+    units : OwnedUnits
     state : State
     numbers : Numbers
     """
 
-    def __init__(self, units: _Units, state: State, numbers: Numbers) -> None:
-        self._units, self.state, self.numbers = units, state, numbers
+    def __init__(self, units: OwnedUnits, state: State, numbers: Numbers) -> None:
+        self.units, self.state, self.numbers = units, state, numbers
         self.signs = _signs(units, state, numbers)
 
     @lazy_property
     def row_of(self) -> dict[tuple[str, str], int]:
         """The rows of the state by group and topic."""
-        names = (self._units.groups[at].name for at in self._units.group_of.tolist())
-        return {one: row for row, one in enumerate(zip(names, self._units.topics, strict=True))}
+        names = (self.units.groups[at].name for at in self.units.group_of.tolist())
+        return {one: row for row, one in enumerate(zip(names, self.units.topics, strict=True))}
 
     def balance(self) -> dict[str, tuple[int, float]]:
         """Return by group how many clients own no queue, and the skew; only of groups with queues."""
-        n, of_row = len(self._units.groups), self._units.group_of
+        n, of_row = len(self.units.groups), self.units.group_of
         loads = loads_of_groups(self.state.assigned_rows, of_row, n, len(self.numbers.clients))
         loads["n_queues"] = np.bincount(of_row[self.numbers.rows_of(self.state.queues)], minlength=n)
         skew = balance_of_groups(loads, np.zeros(n, bool))["skew"]
         there = np.bincount(of_row, minlength=n) > 0
-        figures = zip(self._units.groups, loads["idle"].tolist(), skew.tolist(), there.tolist(), strict=True)
+        figures = zip(self.units.groups, loads["idle"].tolist(), skew.tolist(), there.tolist(), strict=True)
         return {group.name: (idle, of_group) for group, idle, of_group, is_there in figures if is_there}
 
 
@@ -73,7 +74,7 @@ def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> Compute
     made = numbered(evaluate_views(read, PlanSpec(scenarios=())).states, read.n_units, read.mixed)
     place = {one.name: at for at, one in enumerate(groups)}
     names = read.units.column("topic").to_pylist()
-    units = _Units(
+    units = OwnedUnits(
         groups,
         np.array([place[one] for one in read.units.column("consumer_group").to_pylist()], np.int64),
         names,
@@ -83,7 +84,7 @@ def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> Compute
     return ComputedOwners(units, made.states[0], made.numbers)
 
 
-class _Units(NamedTuple):
+class OwnedUnits(NamedTuple):
     """Groups on topics, by row: which group, which topic, whether it is a retry topic, and whether a plan takes the owners that
     are reported for those that there are.
     """
@@ -100,7 +101,7 @@ class _Units(NamedTuple):
         return found
 
 
-def _signs(units: _Units, state: State, numbers: Numbers) -> list[int]:
+def _signs(units: OwnedUnits, state: State, numbers: Numbers) -> list[int]:
     signs = [NONE] * len(units.groups)
     rows = state.queues // numbers.stride
     for sign, found in (
@@ -119,7 +120,7 @@ def _signs(units: _Units, state: State, numbers: Numbers) -> list[int]:
     return signs
 
 
-def _idle(units: _Units, state: State, numbers: Numbers) -> list[int]:
+def _idle(units: OwnedUnits, state: State, numbers: Numbers) -> list[int]:
     """Return groups of which a client owns nothing, retry topics aside."""
     found = state.client_rows
     counts = ~units.is_retry[found.rows]
@@ -132,7 +133,7 @@ def _idle(units: _Units, state: State, numbers: Numbers) -> list[int]:
     return idle
 
 
-def _elsewhere(units: _Units, state: State, numbers: Numbers) -> _Places:
+def _elsewhere(units: OwnedUnits, state: State, numbers: Numbers) -> _Places:
     """Return rows of which clients report other owners than are computed; none where nobody reports any queue of a
     retry topic."""
     reported = _reported(units, numbers)
@@ -153,7 +154,7 @@ def _elsewhere(units: _Units, state: State, numbers: Numbers) -> _Places:
     return np.concatenate([rows[at[~is_due]], rows[lacking], others])
 
 
-def _reported(units: _Units, numbers: Numbers) -> tuple[_Places, _Places, _Places] | None:
+def _reported(units: OwnedUnits, numbers: Numbers) -> tuple[_Places, _Places, _Places] | None:
     """Return queues and the clients that report them, as numbers, and rows with queues of other kinds; None if nobody
     reports."""
     broker = {name: i for i, name in enumerate(numbers.brokers)}

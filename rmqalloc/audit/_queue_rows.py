@@ -1,8 +1,12 @@
-"""The queues of answers as columns: those of ordinary groups in bulk from the state of a plan, all others one by one."""
+"""Queues with their readers as numbers: those of ordinary groups in bulk from the state of a plan, all others one by one.
+
+What is said of the queues of a group and a topic stands once for all of them. Texts are made where somebody reads them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,43 +15,159 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.audit._owner_signs import ComputedOwners
-from rmqalloc.audit._signed_groups import SignedGroup
-from rmqalloc.audit.reach_answers import Answer
+from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup
+from rmqalloc.audit._signs import Sign
+from rmqalloc.audit.reach_answers import Answer, reports
 from rmqalloc.fleet.arrow import text_array
-from rmqalloc.fleet.columns import ranges
+from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.model import MessageQueue
-from rmqalloc.ownership.reader_sets import Keys
+from rmqalloc.ownership.reader_sets import Keys, Mask
+from rmqalloc.results.renderer import ranks
+from rmqalloc.results.schemas import columns
 
-_TEXTS = pa.list_(pa.string())
+OWNED_QUEUES_SCHEMA = columns(
+    "consumer_group topic broker_name: string",
+    "queue_id: int64",
+    "owners: [string]",
+    "known state reason: string",
+    "messages: int64",
+    "last_consumed detail: string",
+    "perhaps: [string]",
+)
+"""Columns of `CurrentOwners.queues`."""
+
+_TIME = pa.timestamp("ms")
+_SAID = columns("consumer_group topic known state reason detail: string")
 _LAST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999."""
 
+WORST = ("unread", "several-owners", "unknown", "read")
+"""What queues are, the worst first."""
+
+
+class Names(NamedTuple):
+    """Numbers that stand for names."""
+
+    names: pa.Array  # once each
+    codes: NDArray[Any]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Names]) -> Names:
+        """Return several columns end to end."""
+        coded = pa.concat_arrays([one.names for one in parts]).dictionary_encode()
+        starts = offsets_of(len(one.names) for one in parts)[:-1]
+        places = [one.codes + start for one, start in zip(parts, starts, strict=True)]
+        return cls(coded.dictionary, coded.indices.to_numpy()[np.concatenate(places)])
+
+    def text(self) -> pa.Array:
+        """Return the names themselves."""
+        return self.names.take(pa.array(self.codes))
+
+    def ranks(self) -> Keys:
+        """Return numbers in the order of the names."""
+        found: Keys = ranks(self.names)[self.codes]
+        return found
+
 
 class QueueRows(NamedTuple):
-    """A row for every queue of some answers."""
+    """A row for every queue of some groups, and of topics without a group."""
 
-    answers: Sequence[Answer]
-    of_answer: Keys  # by row, the position of its answer
-    brokers: pa.DictionaryArray
+    said: pa.Table  # what is said of all queues of a group and topic, or of some of them: `_SAID`
+    group: Keys  # of what is said, the position of the group; -1 for none
+    of_said: Keys  # by row, the position in `said`
+    brokers: Names
     queue_ids: Keys
-    readers: pa.ListArray  # as `Answer.readers`
+    reader_offsets: Keys  # where the readers of each row begin
+    readers: Names
     messages: pa.Array  # the lag, null if unknown
-    last_consumed: pa.Array  # as text, null if unknown
+    last_consumed: pa.Array  # ms since the epoch, null if unknown
 
-    def per_answer(self, values: Iterable[Any], kind: pa.DataType) -> pa.Array:
-        """Return a column of values that each answer has once."""
-        return pa.array(values, kind).take(pa.array(self.of_answer))
+    @classmethod
+    def joined(cls, parts: Sequence[QueueRows]) -> QueueRows:
+        """Return several parts end to end."""
+        starts = offsets_of(one.said.num_rows for one in parts)[:-1]
+        sizes = np.concatenate([np.diff(one.reader_offsets) for one in parts])
+        return cls(
+            pa.concat_tables([one.said for one in parts]).combine_chunks(),
+            np.concatenate([one.group for one in parts]),
+            np.concatenate([one.of_said + start for one, start in zip(parts, starts, strict=True)]),
+            Names.joined([one.brokers for one in parts]),
+            np.concatenate([one.queue_ids for one in parts]),
+            offsets_of(sizes),
+            Names.joined([one.readers for one in parts]),
+            pa.concat_arrays([one.messages for one in parts]),
+            pa.concat_arrays([one.last_consumed for one in parts]),
+        )
 
     def take(self, places: Keys) -> QueueRows:
         """Return some of the rows."""
-        columns = (one[places] if isinstance(one, np.ndarray) else one.take(pa.array(places)) for one in self[1:])
-        return QueueRows(self.answers, *columns)
+        sizes, some = np.diff(self.reader_offsets)[places], pa.array(places)
+        of_reader = ranges(self.reader_offsets[places], sizes)
+        return self._replace(
+            of_said=self.of_said[places],
+            brokers=self.brokers._replace(codes=self.brokers.codes[places]),
+            queue_ids=self.queue_ids[places],
+            reader_offsets=offsets_of(sizes),
+            readers=self.readers._replace(codes=self.readers.codes[of_reader]),
+            messages=self.messages.take(some),
+            last_consumed=self.last_consumed.take(some),
+        )
 
-    def reading(self) -> tuple[Keys, Keys, pa.Array]:
-        """Return every reader of every queue, as the row of the queue and the code of the client id; and the ids by code."""
-        coded = self.readers.values.dictionary_encode()
-        sizes = np.diff(self.readers.offsets.to_numpy())
-        return np.repeat(np.arange(sizes.size), sizes), coded.indices.to_numpy().astype(np.int64), coded.dictionary
+    def worst_first(self) -> QueueRows:
+        """Return the rows in order: by what they are, then the largest lag first, then by name."""
+        (lags, is_known), worst = self.lags(), self.worst()[self.of_said]
+        order = np.lexsort((self.by_name(), -lags, ~is_known, worst))
+        return self if np.array_equal(order, np.arange(order.size)) else self.take(order)
+
+    def of_reader(self) -> Keys:
+        """Return the row of every reader."""
+        return np.repeat(np.arange(self.of_said.size), np.diff(self.reader_offsets))
+
+    def worst(self) -> Keys:
+        """Return of what is said what the queues are, as places in `WORST`."""
+        is_several = pc.equal(self.said["reason"], "several-owners")
+        found: Keys = pc.index_in(
+            pc.if_else(is_several, "several-owners", self.said["state"]), pa.array(WORST)
+        ).to_numpy()
+        return found
+
+    def lags(self) -> tuple[Keys, Mask]:
+        """Return the lag of every queue, 0 if unknown, and whether it is known."""
+        return self.messages.fill_null(0).to_numpy(), self.messages.is_valid().to_numpy(zero_copy_only=False)
+
+    def by_name(self) -> Keys:
+        """Return numbers in the order of group, topic, broker and queue id."""
+        said = (ranks(self.said[name])[self.of_said] for name in ("consumer_group", "topic"))
+        return numbered((*said, self.brokers.ranks(), self.queue_ids))
+
+    def table(self) -> pa.Table:
+        """Return the same as text: `OWNED_QUEUES_SCHEMA`."""
+        of_said = pa.array(self.of_said)
+        made = {name: self.said[name].take(of_said) for name in _SAID.names}
+        made |= {"broker_name": self.brokers.text(), "queue_id": pa.array(self.queue_ids), "messages": self.messages}
+        texts = pc.replace_substring(self.last_consumed.cast(pa.string()), " ", "T")
+        made["last_consumed"] = pc.binary_join_element_wise(texts, "Z", "")
+        readers = pa.ListArray.from_arrays(pa.array(self.reader_offsets.astype(np.int32)), self.readers.text())
+        unknown = pc.equal(self.said["known"], "unknown").to_numpy(zero_copy_only=False)[self.of_said]
+        made |= {"owners": nulls_where(unknown, readers), "perhaps": nulls_where(~unknown, readers)}
+        return pa.table(made, OWNED_QUEUES_SCHEMA)
+
+
+def nulls_where(mask: Mask, column: pa.Array) -> pa.Array:
+    """Return a column with nulls where a condition holds."""
+    return column.take(pa.array(np.arange(mask.size), mask=mask)) if mask.any() else column
+
+
+def numbered(keys: Iterable[Keys]) -> Keys:
+    """Return numbers in the order of some keys from -1 on, of which the first comes first; equal ones for equal rows."""
+    first, *others = keys
+    numbers: Keys = first.astype(np.int64)
+    for one in others:
+        n = 2 + int(one.max(initial=0))
+        if int(numbers.max(initial=0)) >= np.iinfo(np.int64).max // n - 1:
+            numbers = np.unique(numbers, return_inverse=True)[1]
+        numbers = (numbers + 1) * n + one
+    return numbers
 
 
 def exact_sums(numbers: Keys, places: Keys, n: int) -> NDArray[Any]:
@@ -59,28 +179,27 @@ def exact_sums(numbers: Keys, places: Keys, n: int) -> NDArray[Any]:
     return sums
 
 
-def queue_rows(answers: Iterable[Answer], owners: ComputedOwners | None) -> QueueRows:
-    """Return the rows of answers; ``owners`` are those of ordinary groups."""
-    computed, rows, others = list[Answer](), list[int](), list[Answer]()
+# --- Where they come from ---
+
+
+def queue_rows(chosen: ChosenGroups, answers: Iterable[Answer]) -> QueueRows:
+    """Return the rows of groups of which all queues are read, and those of the answers of all others, the worst first."""
+    place = {id(signed): at for at, signed in enumerate(chosen.all)}
+    whole, rows, others = list[Answer](), list[int](), list[Answer]()
     for one in answers:
-        row = -1 if owners is None else _row_of(one, owners)
+        row = -1 if chosen.owners is None else _row_of(one, chosen.owners)
         if row < 0:
             others.append(one)
         else:
-            computed.append(one)
+            whole.append(one)
             rows.append(row)
-    ordered = [*computed, *others]
-    queues = [queue for one in others for queue in one.queues]
-    brokers = pa.array([one.broker_name for one in queues], pa.string())
-    queue_ids = np.array([one.queue_id for one in queues], np.int64)
-    readers = pa.array([ids for one in others for ids in one.readers()], _TEXTS)
-    if owners is not None and rows:
-        made = _computed(owners, np.array(rows, np.int64))
-        brokers, queue_ids = pa.concat_arrays([made[0], brokers]), np.append(made[1], queue_ids)
-        readers = pa.concat_arrays([made[2], readers])
-    sizes = np.array([len(one.queues) for one in ordered], np.int64)
-    of_answer = np.repeat(np.arange(sizes.size), sizes)
-    return QueueRows(ordered, of_answer, brokers.dictionary_encode(), queue_ids, readers, *_lags(ordered, sizes))
+    parts = [_one_by_one(others, place)]
+    if chosen.owners is not None:
+        parts.append(_read_whole(chosen, chosen.owners))
+        said, group = _said_in(whole, place)
+        lags = _lags(whole, [len(one.queues) for one in whole])
+        parts.append(_of_state(chosen.owners, np.array(rows, np.int64), said, group)._replace(**lags))
+    return QueueRows.joined(parts).worst_first()
 
 
 def _row_of(answer: Answer, owners: ComputedOwners) -> int:
@@ -91,32 +210,86 @@ def _row_of(answer: Answer, owners: ComputedOwners) -> int:
     return owners.row_of.get((signed.group.name, answer.topic), -1)
 
 
-def _computed(owners: ComputedOwners, rows: Keys) -> tuple[pa.Array, Keys, pa.ListArray]:
-    """Return the brokers, ids and readers of all queues of some rows of the state: in ordinary groups one reads each."""
+def _read_whole(chosen: ChosenGroups, owners: ComputedOwners) -> QueueRows:
+    """Return the rows of groups of which all queues are read: no answer is asked for of these."""
+    place, topics = {signed.group.name: at for at, signed in enumerate(chosen.all)}, owners.units.topics
+    of_row = np.array([place[one.name] for one in owners.units.groups], np.int64)[owners.units.group_of]
+    is_wanted = np.array([signed.reads_all for signed in chosen.all], bool)[of_row]
+    is_wanted &= np.array([bool(chosen.has_topic(one)) for one in topics], bool)
+    rows = np.flatnonzero(is_wanted)
+    group = of_row[rows]
+    is_reported = np.array([bool(signed.signs & Sign.OWNED) for signed in chosen.all], bool)[group]
+    for at in np.flatnonzero(is_reported & owners.units.is_retry[rows]).tolist():
+        is_reported[at] = reports(chosen.all[group[at]], topics[rows[at]])
+    names = pa.array([signed.group.name or None for signed in chosen.all], pa.string())
+    known = pa.array(["computed", "reported"]).take(pa.array(is_reported.astype(np.int8)))
+    columns = [
+        names.take(pa.array(group)),
+        pa.array([topics[row] or None for row in rows.tolist()], pa.string()),
+        known,
+    ]
+    columns += [pa.repeat("read", rows.size), pa.repeat("owner", rows.size), pa.nulls(rows.size, pa.string())]
+    return _of_state(owners, rows, pa.table(columns, schema=_SAID), group)
+
+
+def _of_state(owners: ComputedOwners, rows: Keys, said: pa.Table, group: Keys) -> QueueRows:
+    """Return all queues of some rows of the state, of each of which one thing is said: in ordinary groups one reads each."""
     state, numbers = owners.state, owners.numbers
     first, end = (np.searchsorted(state.queues, at * numbers.stride) for at in (rows, rows + 1))
     places = ranges(first, end - first)
     brokers, queue_ids = np.divmod(state.queues[places], numbers.n_queue_ids)
-    names = pa.array(numbers.brokers, pa.string()).take(pa.array(brokers % len(numbers.brokers)))
-    ids = text_array(numbers.clients).take(pa.array(state.owners[places]))
-    return names, queue_ids, pa.ListArray.from_arrays(pa.array(np.arange(places.size + 1, dtype=np.int32)), ids)
+    return QueueRows(
+        said,
+        group,
+        np.repeat(np.arange(rows.size), end - first),
+        Names(pa.array(numbers.brokers, pa.string()), brokers % max(len(numbers.brokers), 1)),
+        queue_ids,
+        np.arange(places.size + 1),
+        Names(text_array(numbers.clients), state.owners[places]),
+        pa.nulls(places.size, pa.int64()),
+        pa.nulls(places.size, pa.timestamp("ms")),
+    )
 
 
-def _lags(answers: Sequence[Answer], sizes: Keys) -> tuple[pa.Array, pa.Array]:
+def _one_by_one(answers: Sequence[Answer], place: Mapping[int, int]) -> QueueRows:
+    """Return the rows of answers, each queue of which is looked at."""
+    said, group = _said_in(answers, place)
+    queues = [queue for one in answers for queue in one.queues]
+    readers = [ids for one in answers for ids in one.readers()]
+    sizes = [len(one.queues) for one in answers]
+    brokers, ids = (
+        pa.array(texts, pa.string()).dictionary_encode()
+        for texts in ([one.broker_name for one in queues], list(chain.from_iterable(readers)))
+    )
+    return QueueRows(
+        said,
+        group,
+        np.repeat(np.arange(len(answers)), sizes),
+        Names(brokers.dictionary, brokers.indices.to_numpy()),
+        np.array([one.queue_id for one in queues], np.int64),
+        offsets_of(map(len, readers)),
+        Names(ids.dictionary, ids.indices.to_numpy()),
+        **_lags(answers, sizes),
+    )
+
+
+def _said_in(answers: Sequence[Answer], place: Mapping[int, int]) -> tuple[pa.Table, Keys]:
+    """Return what answers say, and the positions of their groups."""
+    texts = {name: pa.array([getattr(one, name) or None for one in answers], pa.string()) for name in _SAID.names}
+    return pa.table(texts, _SAID), np.array([place.get(id(one.signed), -1) for one in answers], np.int64)
+
+
+def _lags(answers: Sequence[Answer], sizes: Sequence[int]) -> dict[str, pa.Array]:
     """Return the lag of every queue and when its group last consumed from it, null where that is not known."""
-    messages, times = list[pa.Array](), list[pa.Array]()
-    nothing = 0  # queues in a row without a lag
-    for answer, size, found in zip(answers, sizes.tolist(), _times_of(answers), strict=True):
-        if not answer.waiting:
-            nothing += size
-            continue
-        messages += [pa.nulls(nothing, pa.int64()), pa.array(map(answer.waiting.get, answer.queues), pa.int64())]
-        times += [pa.nulls(nothing, pa.timestamp("ms")), pa.array(map(found.get, answer.queues), pa.timestamp("ms"))]
-        nothing = 0
-    messages.append(pa.nulls(nothing, pa.int64()))
-    times.append(pa.nulls(nothing, pa.timestamp("ms")))
-    texts = pc.replace_substring(pa.concat_arrays(times).cast(pa.string()), " ", "T")
-    return pa.concat_arrays(messages), pc.binary_join_element_wise(texts, "Z", "")
+    messages, times = [pa.nulls(0, pa.int64())], [pa.nulls(0, _TIME)]
+    for answer, size, found in zip(answers, sizes, _times_of(answers), strict=True):
+        if answer.waiting:
+            messages.append(pa.array(map(answer.waiting.get, answer.queues), pa.int64()))
+            times.append(pa.array(map(found.get, answer.queues), _TIME))
+        else:
+            messages.append(pa.nulls(size, pa.int64()))
+            times.append(pa.nulls(size, _TIME))
+    return {"messages": pa.concat_arrays(messages), "last_consumed": pa.concat_arrays(times)}
 
 
 def _times_of(answers: Iterable[Answer]) -> Iterator[dict[MessageQueue, int | None]]:

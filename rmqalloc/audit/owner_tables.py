@@ -7,15 +7,16 @@ as in plans: what comes back is no load that a strategy divides.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.audit._queue_rows import QueueRows, exact_sums, queue_rows
+from rmqalloc.audit._queue_rows import QueueRows, exact_sums, nulls_where, queue_rows
 from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_groups
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.audit.reach_answers import Answer
@@ -25,25 +26,15 @@ from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
 from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.fleet.columns import distinct, offsets_of
-from rmqalloc.ownership.reader_sets import Keys, Mask
+from rmqalloc.lazy import lazy_property
+from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.results import TableResult
-from rmqalloc.results.renderer import order_of, ranks
+from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import ALL, no_match
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.views.reported import WHOLE_BROKER
-
-OWNED_QUEUES_SCHEMA = columns(
-    "consumer_group topic broker_name: string",
-    "queue_id: int64",
-    "owners: [string]",
-    "known state reason: string",
-    "messages: int64",
-    "last_consumed detail: string",
-    "perhaps: [string]",
-)
-"""Columns of `CurrentOwners.queues`."""
 
 OWNING_CLIENTS_SCHEMA = columns(
     "consumer_group client_id host: string",
@@ -57,15 +48,12 @@ OWNING_CLIENTS_SCHEMA = columns(
 OWNING_HOSTS_SCHEMA = columns("host: string", "n_clients n_groups n_queues messages n_without_lag: int64")
 """Columns of `CurrentOwners.hosts`."""
 
-_STATES = ("unread", "unknown", "read")
-_NAMES = ("consumer_group", "topic")
-
 IsWanted = Callable[[str], bool]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CurrentOwners(TableResult):
-    """Who owns what; `current_owners` makes it.
+    """Who owns what; `current_owners` makes it. Its tables are made when they are first read.
 
     Attributes
     ----------
@@ -83,6 +71,8 @@ class CurrentOwners(TableResult):
         that may own more are null.
     hosts : pyarrow.Table
         The same by host, over all groups: `OWNING_HOSTS_SCHEMA`.
+    rows : QueueRows
+        The rows of ``queues`` as numbers.
     evidence : Evidence
         What the strategy of each group rests on.
     """
@@ -90,10 +80,53 @@ class CurrentOwners(TableResult):
     TABLES: ClassVar = ("queues", "clients", "hosts")
     NOTES: ClassVar = ()
 
-    queues: pa.Table
-    clients: pa.Table
-    hosts: pa.Table
+    rows: QueueRows
     evidence: Evidence
+    _make_clients: Callable[[], pa.Table]
+    _chosen: Mapping[str, pa.Array] = field(default_factory=dict)
+
+    def only(self, name: str, places: pa.Array) -> CurrentOwners:
+        """Return the same with some rows of one of the tables; the others stay as they are.
+
+        Parameters
+        ----------
+        name : {"queues", "clients", "hosts"}
+        places : pyarrow.Array of int64
+            Positions of the rows that are kept.
+
+        Examples
+        --------
+        >>> from rmqalloc.snapshot import Topic, TopicBroker
+        >>> found = current_owners(Snapshot((Topic("T", (TopicBroker("b", 4),)),)))
+        >>> found.only("queues", pa.array([1, 3])).queues["queue_id"].to_pylist()
+        [1, 3]
+        """
+        if name == "queues":
+            return replace(self, rows=self.rows.take(places.to_numpy()))
+        return replace(self, _chosen={**self._chosen, name: places})
+
+    def _table(self, name: str, table: pa.Table) -> pa.Table:
+        return table.take(self._chosen[name]) if name in self._chosen else table
+
+    @lazy_property
+    def _all_clients(self) -> pa.Table:
+        with no_collection():
+            return self._make_clients()
+
+    @lazy_property
+    def queues(self) -> pa.Table:
+        """One row per consumer group and queue."""
+        return self.rows.table()
+
+    @lazy_property
+    def clients(self) -> pa.Table:
+        """One row per group and client id."""
+        return self._table("clients", self._all_clients)
+
+    @lazy_property
+    def hosts(self) -> pa.Table:
+        """One row per host."""
+        return self._table("hosts", _hosts(self._all_clients))
 
 
 @no_collection()
@@ -138,10 +171,11 @@ def current_owners(
     known = Known.of(snapshot, groups)
     chosen = chosen_groups(known.snapshot, groups, topics)
     is_wanted = _wanted(chosen, clients)
-    reach = reach_of(chosen.all, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
-    rows = queue_rows(reach.answers, chosen.owners)
-    table = _clients(chosen, rows, is_wanted)
-    return CurrentOwners(_queues(rows, is_wanted), table, _hosts(table), evidence_known(known))
+    open_ones = [one for one in chosen.all if not one.reads_all]
+    reach = reach_of(open_ones, known.snapshot, chosen.has_topic, chosen.is_whole, with_read=True)
+    rows = queue_rows(chosen, reach.answers)
+    make_clients = partial(_clients, chosen, rows, reach.answers, is_wanted)
+    return CurrentOwners(rows if is_wanted is None else _read_by(rows, is_wanted), evidence_known(known), make_clients)
 
 
 def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> IsWanted | None:
@@ -157,63 +191,33 @@ def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> IsWanted | None:
     return lambda client_id: bool(matches_any(client_id) or matches_any(host_of(client_id)))
 
 
-def _queues(rows: QueueRows, is_wanted: IsWanted | None) -> pa.Table:
-    """Return the table of queues, those of wanted clients alone if not all are, the worst first."""
-    if is_wanted is not None:
-        places, codes, ids = rows.reading()
-        wanted = np.fromiter(map(is_wanted, ids.to_pylist()), bool, len(ids))
-        rows = rows.take(distinct(places[wanted[codes]]))
-    rows = rows.take(_worst_first(rows))
-    known = [one.known for one in rows.answers]
-    is_unknown = np.array([one == "unknown" for one in known], bool)[rows.of_answer]
-    text = {
-        name: [getattr(one, name) or None for one in rows.answers] for name in (*_NAMES, "state", "reason", "detail")
-    }
-    columns = {name: rows.per_answer(values, pa.string()) for name, values in (text | {"known": known}).items()}
-    columns |= {"broker_name": rows.brokers.cast(pa.string()), "queue_id": pa.array(rows.queue_ids)}
-    columns |= {"owners": _where(~is_unknown, rows.readers), "perhaps": _where(is_unknown, rows.readers)}
-    columns |= {"messages": rows.messages, "last_consumed": rows.last_consumed}
-    return pa.table(columns, OWNED_QUEUES_SCHEMA)
+def _read_by(rows: QueueRows, is_wanted: IsWanted) -> QueueRows:
+    """Return the rows of queues that a wanted client reads, or perhaps does."""
+    wanted = np.fromiter(map(is_wanted, rows.readers.names.to_pylist()), bool, len(rows.readers.names))
+    return rows.take(distinct(rows.of_reader()[wanted[rows.readers.codes]]))
 
 
-def _where(mask: Mask, column: pa.Array) -> pa.Array:
-    """Return a column with nulls where a condition does not hold."""
-    return column.take(pa.array(np.arange(mask.size), mask=~mask))
-
-
-def _worst_first(rows: QueueRows) -> Keys:
-    """Return the positions of rows: unread, of several owners, unknown, then the largest lag, then by name."""
-    worst = [1 if one.reason == "several-owners" else 2 * _STATES.index(one.state) for one in rows.answers]
-    by_answer = (
-        np.array(worst, np.int64),
-        *(ranks(pa.array([getattr(one, name) for one in rows.answers], pa.string())) for name in _NAMES),
-    )
-    worst_of, group, topic = (one[rows.of_answer] for one in by_answer)
-    known = rows.messages.is_valid().to_numpy(zero_copy_only=False)
-    fewest = -rows.messages.fill_null(-1).to_numpy()
-    broker = ranks(rows.brokers.dictionary)[rows.brokers.indices.to_numpy()]
-    order: Keys = np.lexsort((rows.queue_ids, broker, topic, group, fewest, ~known, worst_of))
-    return order
-
-
-def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) -> pa.Table:
+def _clients(chosen: ChosenGroups, rows: QueueRows, answers: Iterable[Answer], is_wanted: IsWanted | None) -> pa.Table:
     """Return the table of wanted clients, the largest lag first."""
-    of_answer, unknown = _counted(chosen, rows.answers)
-    groups, names, known = _listed(chosen, unknown, is_wanted)
-    places, codes, ids = rows.reading()
-    counts = of_answer[rows.of_answer[places]] >= 0
-    places, codes, stride = places[counts], codes[counts], len(ids) + 1
-    pairs, of_pair = np.unique(of_answer[rows.of_answer[places]] * stride + codes, return_inverse=True)
+    groups, names, known = _listed(chosen, _unknown(chosen, answers), is_wanted)
+    counts = [bool(chosen.counts_topic(one)) for one in rows.said["topic"].to_pylist()]
+    counted = np.array(counts, bool) & (rows.group >= 0)
+    counted &= pc.not_equal(rows.said["known"], "unknown").to_numpy(zero_copy_only=False)
+    places = rows.of_reader()
+    counts_here = counted[rows.of_said[places]]
+    places, codes, ids = places[counts_here], rows.readers.codes[counts_here], rows.readers.names
+    stride = len(ids) + 1
+    pairs, of_pair = np.unique(rows.group[rows.of_said[places]] * stride + codes, return_inverse=True)
     listed = groups * stride + pc.index_in(names, ids).fill_null(len(ids)).to_numpy()
     at = np.searchsorted(pairs, listed)
     at[np.append(pairs, -1)[at] != listed] = pairs.size  # behind all: nothing is owned
-    has_lag = rows.messages.is_valid().to_numpy(zero_copy_only=False)[places]
-    lags = rows.messages.fill_null(0).to_numpy()[places]
+    lags, is_known = rows.lags()
+    has_lag = is_known[places]
     n_queues, n_without_lag = (np.bincount(one, minlength=pairs.size + 1)[at] for one in (of_pair, of_pair[~has_lag]))
     is_unknown = np.array([one == "unknown" for one in known], bool)
     figures = {
         "n_queues": n_queues,
-        "messages": exact_sums(lags, of_pair, pairs.size + 1)[at],
+        "messages": exact_sums(lags[places], of_pair, pairs.size + 1)[at],
         "n_without_lag": n_without_lag,
         "is_idle": n_queues == 0,
     }
@@ -224,25 +228,19 @@ def _clients(chosen: ChosenGroups, rows: QueueRows, is_wanted: IsWanted | None) 
     }
     columns |= {"consumer_group": pa.array([one.group.name for one in chosen.all], pa.string()).take(pa.array(groups))}
     columns |= {"client_id": names, "host": hosts_of(names)}
-    columns |= {"topics": _where(~is_unknown, _topics(rows, places, of_pair, pairs.size + 1).take(pa.array(at)))}
+    columns |= {"topics": nulls_where(is_unknown, _topics(rows, places, of_pair, pairs.size + 1).take(pa.array(at)))}
     made = pa.table(columns | {"known": pa.array(known, pa.string())}, OWNING_CLIENTS_SCHEMA)
     idle_first = made.append_column("idle", made["is_idle"].cast(pa.int8()))  # truths have no order
     return made.take(order_of(idle_first, "-messages,-idle,consumer_group,client_id"))
 
 
-def _counted(chosen: ChosenGroups, answers: Sequence[Answer]) -> tuple[Keys, dict[int, list[Answer]]]:
-    """Return by answer the position of the group whose clients its queues count for, -1 for none; and by group the answers
-    of queues of which it is not known who reads them."""
-    place = {id(signed): at for at, signed in enumerate(chosen.all)}
-    found, unknown = np.full(len(answers), -1, np.int64), dict[int, list[Answer]]()
-    for at, one in enumerate(answers):
-        if one.signed is None or not chosen.counts_topic(one.topic):
-            continue
-        if one.known == "unknown":
-            unknown.setdefault(place[id(one.signed)], []).append(one)
-        else:
-            found[at] = place[id(one.signed)]
-    return found, unknown
+def _unknown(chosen: ChosenGroups, answers: Iterable[Answer]) -> dict[int, list[Answer]]:
+    """Return by group the answers that count of queues of which it is not known who reads them."""
+    found: dict[int, list[Answer]] = {}
+    for one in answers:
+        if one.signed is not None and one.known == "unknown" and chosen.counts_topic(one.topic):
+            found.setdefault(id(one.signed), []).append(one)
+    return found
 
 
 def _listed(
@@ -251,7 +249,7 @@ def _listed(
     """Return every wanted client: the position of its group, its id, and how it is known what it owns."""
     groups, names, known = list[int](), list[str](), list[str]()
     for at, signed in enumerate(chosen.all):
-        silent, unsure = signed.silent, _unsure(signed, unknown.get(at, ()))
+        silent, unsure = signed.silent, _unsure(signed, unknown.get(id(signed), ()))
         for one in dict.fromkeys(signed.client_ids):
             if is_wanted is None or is_wanted(one):
                 groups.append(at)
@@ -277,11 +275,11 @@ def _unsure(signed: SignedGroup, unknown: Sequence[Answer]) -> frozenset[str]:
 
 def _topics(rows: QueueRows, places: Keys, owners: Keys, n_owners: int) -> pa.Array:
     """Return the topics of which each owner has queues, given the places of queues and their owners."""
-    topics = pa.array([one.topic for one in rows.answers], pa.string()).dictionary_encode()
-    names = topics.dictionary.take(pc.array_sort_indices(topics.dictionary))
-    rank = pc.index_in(topics, names).to_numpy().astype(np.int64)
+    topics = rows.said["topic"].unique()
+    names = topics.take(pc.array_sort_indices(topics))
+    rank = pc.index_in(rows.said["topic"], names).to_numpy().astype(np.int64)
     stride = len(names) + 1
-    owner, topic = np.divmod(distinct(owners * stride + rank[rows.of_answer[places]]), stride)
+    owner, topic = np.divmod(distinct(owners * stride + rank[rows.of_said[places]]), stride)
     offsets = offsets_of(np.bincount(owner, minlength=n_owners)).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), names.take(pa.array(topic)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import IO, Any
@@ -10,12 +10,12 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from rmqalloc.audit._queue_rows import exact_sums
+from rmqalloc.audit._queue_rows import WORST, QueueRows, exact_sums, numbered
 from rmqalloc.audit.owner_tables import CurrentOwners
 from rmqalloc.audit.reach import queue_ranges
 from rmqalloc.audit.reach_reasons import REASONS
+from rmqalloc.fleet.columns import distinct
 from rmqalloc.model import MessageQueue
 from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.results import drawn
@@ -34,9 +34,6 @@ _UNCUT = ("queues", "", "messages", "consumed UTC")
 _LEAST_IMPORTANT = ("consumed UTC", "known")
 """Columns that a narrow line does without; ``-o wide`` has all."""
 _NUMBERS = ("queues", "messages", "clients", "groups")
-
-_ALIKE = ("consumer_group", "topic", "known", "state", "reason", "detail", "owners", "perhaps")
-_WORST = ("unread", "several-owners", "unknown", "read")
 
 Row = Mapping[str, Any]
 
@@ -98,107 +95,74 @@ def _lag(messages: int | None, n_without_lag: int | None) -> str:
 
 
 class _Folded:
-    """The queues of a table as lines, of which those are made that are shown.
+    """Queues as lines, of which those are made that are shown.
 
     Attributes
     ----------
     n_lines : int
     """
 
-    def __init__(self, queues: pa.Table) -> None:
-        self._queues = queues = queues.combine_chunks()
-        self._line = _numbered([_codes(queues[name]) for name in _ALIKE])
-        broker, queue_id = ranks(queues["broker_name"]), queues["queue_id"].to_numpy()
-        self._rows = np.lexsort((queue_id, broker, self._line))
-        sizes = np.bincount(self._line)
+    def __init__(self, rows: QueueRows) -> None:
+        self._rows = rows
+        alike = (ranks(rows.said[name]) for name in rows.said.column_names)
+        said = np.unique(numbered(alike), return_inverse=True)[1]
+        _, line = np.unique(numbered((said[rows.of_said], _lists(rows))), return_inverse=True)
+        self._order = np.argsort(line, kind="stable")
+        sizes = np.bincount(line)
         self.n_lines = sizes.size
         self._ends = np.cumsum(sizes)
-        self._first = self._rows[self._ends - sizes]
-        self._worst = _worst(queues)
-        lags = exact_sums(queues["messages"].fill_null(0).to_numpy(), self._line, sizes.size)
-        self._order = _order(
-            self._worst[self._first],
-            -lags,
-            *(ranks(queues[name].fill_null(""))[self._first] for name in ("consumer_group", "topic")),
-            broker[self._first],
-            queue_id[self._first],
+        first = self._order[self._ends - sizes]
+        lags = exact_sums(rows.lags()[0], line, sizes.size)
+        names = rows.by_name()
+        least = names[first]
+        np.minimum.at(least, line, names)
+        group, topic = (
+            ranks(rows.said[name].fill_null(""))[rows.of_said[first]] for name in ("consumer_group", "topic")
         )
+        self._worst = rows.worst()[rows.of_said]
+        self._lines = np.lexsort((least, topic, group, -lags, self._worst[first]))
 
     def worst(self, most: int) -> list[_Line]:
         """Return the first lines: unread, of several owners, unknown, then the largest lag."""
-        return list(map(self._made, self._order[:most].tolist()))
+        return list(map(self._made, self._lines[:most].tolist()))
 
     def _made(self, line: int) -> _Line:
         start = self._ends[line - 1] if line else 0
-        some = self._queues.take(self._rows[start : self._ends[line]])
-        row = some.select(_ALIKE).slice(0, 1).to_pylist()[0]
-        names = (some[name].to_pylist() for name in ("topic", "broker_name", "queue_id"))
-        queues = list(map(MessageQueue, *names))
-        messages, n_without_lag = _lag_of(some)
-        return _Line(row, queues, messages, n_without_lag, pc.max(some["last_consumed"]).as_py())
+        some = self._rows.take(self._order[start : self._ends[line]]).table()
+        queues = sorted(map(MessageQueue, *(some[name].to_pylist() for name in MessageQueue._fields)))
+        return _Line(some.slice(0, 1).to_pylist()[0], queues, *_lag_of(some), pc.max(some["last_consumed"]).as_py())
 
     def of_group(self, name: str | None) -> pa.Table:
         """Return the queues of a group."""
-        column = self._queues["consumer_group"]
-        return self._queues.filter(pc.is_null(column) if name is None else pc.equal(column, name))
+        column = self._rows.said["consumer_group"]
+        is_mine = pc.is_null(column) if name is None else pc.fill_null(pc.equal(column, name), False)
+        return self._rows.take(np.flatnonzero(is_mine.to_numpy()[self._rows.of_said])).table()
 
     def headline(self) -> str:
         """Return how many queues are in which state."""
-        n = len(self._queues)
+        n = self._rows.of_said.size
         if not n:
             return "No queue."
-        counts = np.bincount(self._worst, minlength=len(_WORST)).tolist()
+        counts = np.bincount(self._worst, minlength=len(WORST)).tolist()
         words = zip(counts, ("that nobody reads", "of several owners", "unknown"), strict=False)
         said = [f"{n:,} {what}" for n, what in words if n]
-        n_groups = pc.count_distinct(self._queues["consumer_group"]).as_py()
-        return f"{counted(n, 'queue')} of {counted(n_groups, 'group')}" + (
-            f": {', '.join(said)}" if said else ", all read"
-        )
+        groups = self._rows.said["consumer_group"].take(pa.array(distinct(self._rows.of_said)))
+        text = f"{counted(n, 'queue')} of {counted(pc.count_distinct(groups).as_py(), 'group')}"
+        return f"{text}: {', '.join(said)}" if said else f"{text}, all read"
 
 
-def _codes(column: pa.ChunkedArray) -> Keys:
-    """Return a number for each value of a column, equal ones for equal values; of lists, one for each list."""
-    column = column.combine_chunks()
-    if not pa.types.is_list(column.type):
-        codes: Keys = column.dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
-        return codes
-    sizes = pc.list_value_length(column).fill_null(-1).to_numpy()
-    codes = np.minimum(sizes, 0).astype(np.int64)
-    values = column.flatten().dictionary_encode()
-    starts = np.cumsum(np.maximum(sizes, 0)) - np.maximum(sizes, 0)
-    of_value = values.indices.to_numpy()
-    codes[sizes == 1] = 1 + of_value[starts[sizes == 1]]
-    several = dict[tuple[int, ...], int]()
+def _lists(rows: QueueRows) -> Keys:
+    """Return a number for the readers of every row, equal ones for equal lists; -1 for nobody."""
+    sizes = np.diff(rows.reader_offsets)
+    if (sizes == 1).all():
+        return rows.readers.codes
+    found = np.full(sizes.size, -1, np.int64)
+    found[sizes == 1] = rows.readers.codes[rows.reader_offsets[:-1][sizes == 1]]
+    several = dict[bytes, int]()
     for at in np.flatnonzero(sizes > 1).tolist():
-        members = tuple(of_value[starts[at] : starts[at] + sizes[at]].tolist())
-        codes[at] = several.setdefault(members, 1 + len(values.dictionary) + len(several))
-    return codes
-
-
-def _numbered(columns: Iterable[Keys]) -> Keys:
-    """Return numbers from 0 on for rows of codes from -1 on, equal ones for equal rows."""
-    first, *others = columns
-    numbers = first
-    for one in others:
-        n = 2 + int(one.max(initial=0))
-        if int(numbers.max(initial=0)) >= np.iinfo(np.int64).max // n - 1:
-            numbers = np.unique(numbers, return_inverse=True)[1]
-        numbers = (numbers + 1) * n + one
-    found: Keys = np.unique(numbers, return_inverse=True)[1]
+        members = rows.readers.codes[rows.reader_offsets[at] : rows.reader_offsets[at + 1]].tobytes()
+        found[at] = several.setdefault(members, len(rows.readers.names) + len(several))
     return found
-
-
-def _worst(queues: pa.Table) -> Keys:
-    """Return the state of every queue as its place in `_WORST`."""
-    is_several = pc.equal(queues["reason"], "several-owners")
-    found: Keys = pc.index_in(pc.if_else(is_several, "several-owners", queues["state"]), pa.array(_WORST)).to_numpy()
-    return found
-
-
-def _order(*keys: NDArray[Any]) -> Keys:
-    """Return the positions of rows by some keys, the first of which comes first."""
-    order: Keys = np.lexsort(keys[::-1])
-    return order
 
 
 def _lag_of(queues: pa.Table) -> tuple[int | None, int]:
@@ -208,7 +172,7 @@ def _lag_of(queues: pa.Table) -> tuple[int | None, int]:
 
 
 def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[str]:
-    folded = _Folded(found.queues)
+    folded = _Folded(found.rows)
     yield folded.headline()
     shown = folded.worst(top)
     if not shown:
@@ -227,7 +191,7 @@ def _by_queue(found: CurrentOwners, file: IO[str] | None, top: int) -> Iterator[
             yield from (marked(one.mark, text_of[id(one)], file) for one in some)
             yield from wrapped(f"{_INDENT}{why}", file, _INDENT) if why else ()
     if folded.n_lines > len(shown):
-        n = found.queues.num_rows - sum(len(one.queues) for one in shown)
+        n = found.rows.of_said.size - sum(len(one.queues) for one in shown)
         yield ""
         yield from more(folded.n_lines - len(shown), "line", f" of {counted(n, 'queue')} (--top)")
 

@@ -80,7 +80,7 @@ class Answer:
         if self.state == "unknown":
             return "unknown"
         is_owned = self.signed is not None and self.reason in _OF_REPORTS
-        return "reported" if is_owned and self.signed and _is_reported(self.signed, self.topic) else "computed"
+        return "reported" if is_owned and self.signed and reports(self.signed, self.topic) else "computed"
 
     @property
     def n_written(self) -> int:
@@ -206,7 +206,7 @@ def _of_group(signed: SignedGroup, name: str, queues: SomeQueues) -> _Reasons:
         yield from closed
     if queues:
         doubt = _doubt(signed.group)
-        if doubt is None or _is_reported(signed, name):
+        if doubt is None or reports(signed, name):
             yield "owner", queues, ""
         else:
             yield "unknown", queues, doubt
@@ -284,7 +284,7 @@ def _owned(audited: AuditedGroup, unit: UnitViews) -> _Owned:
     return usual, others
 
 
-def _is_reported(signed: SignedGroup, topic: str) -> bool:
+def reports(signed: SignedGroup, topic: str) -> bool:
     """Return whether what clients report decides who owns the queues of a topic."""
     return bool(signed.signs & Sign.OWNED) and _speaks(signed.audited, topic)
 

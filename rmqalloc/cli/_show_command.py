@@ -55,7 +55,8 @@ def show(inputs: Inputs, queue: str | None, clients: tuple[str, ...], tables: Ta
     found = rmqalloc.show(known, inputs.groups, inputs.topics, clients or ALL)
     table = _TABLES[by]
     chosen = replace(tables, where=where)
-    found = replace(found, **{table: chosen.filtered(getattr(found, table))})
+    if where:
+        found = found.only(table, chosen.places(getattr(found, table)))
     shown = replace(tables, where=())
     shown.show(found, None if shown.is_text else table, owners_lines(found, sys.stdout, tables.top, table))
     return answered_code(known, inputs)

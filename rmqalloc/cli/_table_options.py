@@ -66,10 +66,14 @@ class TableOptions:
 
     def filtered(self, table: pa.Table) -> pa.Table:
         """Return the rows of a table that ``--where`` asks for."""
-        from rmqalloc.results.where import WhereError, rows_where
+        return table.take(self.places(table)) if self.where else table
+
+    def places(self, table: pa.Table) -> pa.Array:
+        """Return the positions of the rows of a table that ``--where`` asks for."""
+        from rmqalloc.results.where import WhereError, places_where
 
         try:
-            return rows_where(table, self.where)
+            return places_where(table, self.where)
         except WhereError as error:
             raise click.UsageError(f"--where: {error}") from error
 

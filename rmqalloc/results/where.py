@@ -15,7 +15,7 @@ from rmqalloc.text import did_you_mean, quoted
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Condition", "WhereError", "column_missing", "rows_where"]
+__all__ = ["Condition", "WhereError", "column_missing", "places_where", "rows_where"]
 
 _CONDITION = re.compile(r"\s*(\w+)\s*(!=|<=|>=|=|<|>|~)(.*)", re.DOTALL)
 _COMPARED = {"=": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
@@ -84,12 +84,21 @@ def rows_where(table: pa.Table, conditions: Iterable[str]) -> pa.Table:
     >>> rows_where(table, ["idle>=0", "group~[bc]"]).to_pylist(), rows_where(table, ["idle=null"]).to_pylist()
     ([{'group': 'b', 'idle': 2}], [{'group': 'c', 'idle': None}])
     """
+    conditions = list(conditions)
+    return table.take(places_where(table, conditions)) if conditions else table
+
+
+def places_where(table: pa.Table, conditions: Iterable[str]) -> pa.Array:
+    """Return the positions of the rows that `rows_where` returns."""
+    import pyarrow as pa
+
+    places = pa.array(range(table.num_rows), pa.int64())
     for text in conditions:
         condition = Condition.of(text)
         if condition.column not in table.column_names:
             raise WhereError(column_missing(condition.column, table))
-        table = table.filter(_holds(table[condition.column], condition))
-    return table
+        places = places.filter(_holds(table[condition.column].take(places), condition))
+    return places
 
 
 def _holds(column: pa.ChunkedArray, condition: Condition) -> Any:

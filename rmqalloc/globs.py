@@ -74,6 +74,8 @@ def glob(pattern: str) -> Callable[[str], Any]:
     >>> [bool(glob("*a*[!x]")(name)) for name in ("cab", "ax", "a", "A1", "a1")]
     [True, False, False, False, True]
     """
+    if pattern == "*":
+        return lambda name: True
     only = plain(pattern)
     return (lambda name: name == only) if only is not None else re.compile(translate(_bounded(pattern))).match
 

@@ -11,6 +11,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.audit._signs import NONE, Sign
@@ -72,14 +74,15 @@ def computed_owners(groups: Sequence[Group], topics: Sequence[Topic]) -> Compute
     sure = tuple(one if one.strategy_doubt is None else replace(one, strategy_doubt=None) for one in groups)
     read = view_units(Snapshot(tuple(topics), sure), ALL, ALL)
     made = numbered(evaluate_views(read, PlanSpec(scenarios=())).states, read.n_units, read.mixed)
-    place = {one.name: at for at, one in enumerate(groups)}
-    names = read.units.column("topic").to_pylist()
+    names, is_mixed = read.units.column("topic").to_pylist(), np.zeros(read.batch.num_rows, bool)
+    is_mixed[list(read.mixed.unit_of)] = True
+    group_of = pc.index_in(read.units.column("consumer_group"), pa.array([one.name for one in groups], pa.string()))
     units = OwnedUnits(
         groups,
-        np.array([place[one] for one in read.units.column("consumer_group").to_pylist()], np.int64),
+        group_of.to_numpy().astype(np.int64),
         names,
         np.array([one.startswith(RETRY_PREFIX) for one in names], bool),
-        np.array([row in read.mixed.unit_of for row in range(read.n_units)], bool),
+        is_mixed[: read.n_units],
     )
     return ComputedOwners(units, made.states[0], made.numbers)
 

@@ -138,7 +138,7 @@ class ChosenGroups(NamedTuple):
     all: Sequence[SignedGroup]
     has_name: Callable[[str], object]
     has_topic: Callable[[str], object]
-    counts_topic: Callable[[str], bool]  # of a retry topic only if a pattern begins with its prefix, as in plans
+    counts_topic: Callable[[str], object]  # of a retry topic only if a pattern begins with its prefix, as in plans
     is_whole: bool  # whether groups were not chosen by their names
     owners: ComputedOwners | None  # see `SignedGroups`
 
@@ -161,8 +161,8 @@ def chosen_groups(
 
     has_retry = matcher(tuple(one for one in topics if one.startswith(RETRY_PREFIX)))
 
-    def counts(topic: str) -> bool:
-        return bool((has_retry if topic.startswith(RETRY_PREFIX) else has_topic)(topic))
+    def counts(topic: str) -> object:
+        return (has_retry if topic.startswith(RETRY_PREFIX) else has_topic)(topic)
 
     signed = SignedGroups(snapshot, is_wanted, planned, seen_for)
     return ChosenGroups(signed.all, has_name, has_topic, counts, tuple(groups) == ALL, signed.owners)

@@ -46,6 +46,7 @@ GROUP_LIST_SCHEMA = columns(
 
 _OF_OWNERS = ("idle", "unowned", "double_owned", "skew")
 _NO_FINDINGS: Mapping[str, int] = {f"{one}s": 0 for one in SEVERITIES}
+_NOTHING: Mapping[str, Any] = {}
 _DECIDING = frozenset(("clients", "subscriptions", "routes"))
 """Kinds of facts without which who owns what is not computed."""
 
@@ -110,18 +111,25 @@ def _listed(known: Known, groups: Sequence[str], topics: Sequence[str]) -> Group
     chosen = chosen_groups(known.snapshot, groups, topics)
     findings = findings_of(known, chosen)
     kinds = not_known_kinds(chosen.all, known.snapshot, chosen.has_topic)
-    of_snapshot, evidence = _Facts(known.snapshot, chosen), _strategies(findings)
-    owned, found, unread = _owned(known, chosen, groups, topics), _counts(findings), _unread(known.snapshot, chosen)
-    rows = []
-    for signed in chosen.all:
-        name = signed.group.name
-        lacking = kinds.get(name, [])
-        row = {"consumer_group": name, "not_known": lacking, "unread": 0, **_NO_FINDINGS}
-        row |= of_snapshot.row(signed, lacking) | evidence.get(name, {}) | unread.get(name, {}) | found.get(name, {})
-        row |= {} if _DECIDING.intersection(lacking) else owned.get(name, {})
-        sharing = sharing_of(signed.group)
-        rows.append(row if sharing is None else row | {"strategy": sharing.name})
-    table = pa.Table.from_pylist(rows, GROUP_LIST_SCHEMA)
+    names = [signed.group.name for signed in chosen.all]
+    lacking = [kinds.get(name, []) for name in names]
+    # Who owns what is not computed without these kinds of facts.
+    decided = [name for name, missing in zip(names, lacking, strict=True) if _DECIDING.isdisjoint(missing)]
+    owned, of_groups = _owned(known, chosen, groups, topics), _strategies(findings)
+    columns: dict[str, Any] = {"consumer_group": names, "not_known": lacking, **_facts(known.snapshot, chosen, lacking)}
+    for found, default, keys in (
+        ({name: of_groups[name] for name in names if name in of_groups}, None, ("strategy", "strategy_source")),
+        ({name: owned[name] for name in decided if name in owned}, None, _OF_OWNERS),
+        (_unread(known.snapshot, chosen), 0, ("unread",)),
+        (_counts(findings), 0, tuple(_NO_FINDINGS)),
+        (_counts(findings), None, ("worst",)),
+    ):
+        rows = [found.get(name, _NOTHING) for name in names]
+        columns |= {key: [row.get(key, default) for row in rows] for key in keys}
+    for at, signed in enumerate(chosen.all):
+        if not signed.is_ordinary and (sharing := sharing_of(signed.group)) is not None:
+            columns["strategy"][at] = sharing.name
+    table = pa.table(columns, GROUP_LIST_SCHEMA)
     return GroupList(table.take(worst_first(table)), findings)
 
 
@@ -141,35 +149,33 @@ def worst_first(table: pa.Table) -> pa.Array:
     return order_of(keys, [*(f"-{name}" for name in worst), "consumer_group"])
 
 
-class _Facts:
-    """What the snapshot itself says of groups: clients, topics, queues and lags."""
+def _facts(snapshot: Snapshot, chosen: ChosenGroups, lacking: Sequence[Collection[str]]) -> dict[str, list[int | None]]:
+    """Return what the snapshot itself says of groups: clients, topics, queues and lags; null where the kinds that are
+    lacking decide."""
+    of_brokers = {id(one.brokers): one for one in snapshot.topics}  # that many topics share
+    counts = {key: sum(readable_counts(one).values()) for key, one in of_brokers.items()}
+    n_queues = {one.name: counts[id(one.brokers)] for one in snapshot.topics}
+    found: dict[str, list[int | None]] = {name: [] for name in ("n_clients", "n_topics", "n_queues", "messages")}
+    for signed, missing in zip(chosen.all, lacking, strict=True):
+        topics = [one for one in signed.topics if chosen.counts_topic(one)]
+        has_topics = "subscriptions" not in missing
+        has_queues = has_topics and "routes" not in missing
+        clients = signed.group.clients if signed.is_ordinary else signed.audited.clients
+        found["n_clients"].append(None if "clients" in missing else len(clients))
+        found["n_topics"].append(len(topics) if has_topics else None)
+        found["n_queues"].append(sum([n_queues.get(one, 0) for one in topics]) if has_queues else None)
+        found["messages"].append(_messages(signed, chosen) if signed.group.lags else None)
+    return found
 
-    def __init__(self, snapshot: Snapshot, chosen: ChosenGroups) -> None:
-        self._n_queues = {one.name: sum(readable_counts(one).values()) for one in snapshot.topics}
-        self._chosen = chosen
 
-    def row(self, signed: SignedGroup, lacking: Collection[str]) -> dict[str, Any]:
-        """Return columns of one group; null where the kinds that are lacking decide."""
-        group = signed.group
-        clients = group.clients if signed.is_ordinary else signed.audited.clients
-        topics = list(filter(self._chosen.counts_topic, signed.topics))
-        has_topics = "subscriptions" not in lacking
-        has_queues = has_topics and "routes" not in lacking
-        return {
-            "n_clients": None if "clients" in lacking else len(clients),
-            "n_topics": len(topics) if has_topics else None,
-            "n_queues": sum(self._n_queues.get(one, 0) for one in topics) if has_queues else None,
-            "messages": self._messages(signed),
-        }
-
-    def _messages(self, signed: SignedGroup) -> int | None:
-        """Return the lag in all topics that match, None if none is known: brokers know none of a group that broadcasts."""
-        group = signed.group
-        if not group.lags or group.message_model != "CLUSTERING":
-            return None
-        topics = set(filter(self._chosen.has_topic, signed.topics))
-        known = [one.messages for one in group.lags if one.queue.topic in topics]
-        return sum(known) if known else None
+def _messages(signed: SignedGroup, chosen: ChosenGroups) -> int | None:
+    """Return the lag in all topics that match, None if none is known: brokers know none of a group that broadcasts."""
+    group = signed.group
+    if group.message_model != "CLUSTERING":
+        return None
+    topics = set(filter(chosen.has_topic, signed.topics))
+    known = [one.messages for one in group.lags if one.queue.topic in topics]
+    return sum(known) if known else None
 
 
 def _owned(

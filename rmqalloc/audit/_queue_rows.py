@@ -45,14 +45,14 @@ WORST = ("unread", "several-owners", "unknown", "read")
 """What queues are, the worst first."""
 
 
-class Names(NamedTuple):
+class CodedNames(NamedTuple):
     """Numbers that stand for names."""
 
     names: pa.Array  # once each
     codes: NDArray[Any]
 
     @classmethod
-    def joined(cls, parts: Sequence[Names]) -> Names:
+    def joined(cls, parts: Sequence[CodedNames]) -> CodedNames:
         """Return several columns end to end."""
         coded = pa.concat_arrays([one.names for one in parts]).dictionary_encode()
         starts = offsets_of(len(one.names) for one in parts)[:-1]
@@ -75,10 +75,10 @@ class QueueRows(NamedTuple):
     said: pa.Table  # what is said of all queues of a group and topic, or of some of them: `_SAID`
     group: Keys  # of what is said, the position of the group; -1 for none
     of_said: Keys  # by row, the position in `said`
-    brokers: Names
+    brokers: CodedNames
     queue_ids: Keys
     reader_offsets: Keys  # where the readers of each row begin
-    readers: Names
+    readers: CodedNames
     messages: pa.Array  # the lag, null if unknown
     last_consumed: pa.Array  # ms since the epoch, null if unknown
 
@@ -91,10 +91,10 @@ class QueueRows(NamedTuple):
             pa.concat_tables([one.said for one in parts]).combine_chunks(),
             np.concatenate([one.group for one in parts]),
             np.concatenate([one.of_said + start for one, start in zip(parts, starts, strict=True)]),
-            Names.joined([one.brokers for one in parts]),
+            CodedNames.joined([one.brokers for one in parts]),
             np.concatenate([one.queue_ids for one in parts]),
             offsets_of(sizes),
-            Names.joined([one.readers for one in parts]),
+            CodedNames.joined([one.readers for one in parts]),
             pa.concat_arrays([one.messages for one in parts]),
             pa.concat_arrays([one.last_consumed for one in parts]),
         )
@@ -242,10 +242,10 @@ def _of_state(owners: ComputedOwners, rows: Keys, said: pa.Table, group: Keys) -
         said,
         group,
         np.repeat(np.arange(rows.size), end - first),
-        Names(pa.array(numbers.brokers, pa.string()), brokers % max(len(numbers.brokers), 1)),
+        CodedNames(pa.array(numbers.brokers, pa.string()), brokers % max(len(numbers.brokers), 1)),
         queue_ids,
         np.arange(places.size + 1),
-        Names(text_array(numbers.clients), state.owners[places]),
+        CodedNames(text_array(numbers.clients), state.owners[places]),
         pa.nulls(places.size, pa.int64()),
         pa.nulls(places.size, pa.timestamp("ms")),
     )
@@ -265,10 +265,10 @@ def _one_by_one(answers: Sequence[Answer], place: Mapping[int, int]) -> QueueRow
         said,
         group,
         np.repeat(np.arange(len(answers)), sizes),
-        Names(brokers.dictionary, brokers.indices.to_numpy()),
+        CodedNames(brokers.dictionary, brokers.indices.to_numpy()),
         np.array([one.queue_id for one in queues], np.int64),
         offsets_of(map(len, readers)),
-        Names(ids.dictionary, ids.indices.to_numpy()),
+        CodedNames(ids.dictionary, ids.indices.to_numpy()),
         **_lags(answers, sizes),
     )
 

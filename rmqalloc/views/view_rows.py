@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +28,9 @@ from rmqalloc.views.view import View
 from rmqalloc.views.without_owners import Sharing, as_read, sharing_of
 
 Pair = tuple[Group, Topic]
+
+_SAID = attrgetter("strategy", "virtual_nodes", "language", "subscriptions")
+_NOTHING = {(None, None, None, None)}
 
 
 @dataclass(frozen=True)
@@ -104,15 +108,17 @@ def view_units(
 
 def differ(group: Group) -> bool:
     """Return True if clients of a group may have other views than its main one, or one client id stands for several clients."""
-    if not group.clients and group.broker_client_ids is None:
+    clients = group.clients
+    if group.broker_client_ids is not None or not clients:
+        return group.broker_client_ids is not None
+    has_route = {one.sees_read_queue_nums is not None for one in clients}
+    if True in has_route or len({one.client_id for one in clients}) < len(clients):
+        return True
+    if set(map(_SAID, clients)) == _NOTHING:  # most clients of a file
         return False
-    subscribed = {one.subscriptions for one in group.clients} - {None, group.subscriptions}
-    return (
-        group.broker_client_ids is not None
-        or any(one.sees_read_queue_nums is not None for one in group.clients)
-        or any(not set(group.subscriptions).issubset(one) for one in subscribed if one is not None)
-        or len(set(group.client_ids)) < len(group.clients)
-        or (not are_plain(group) and divide_otherwise(group))
+    subscribed = {one.subscriptions for one in clients} - {None, group.subscriptions}
+    return any(not set(group.subscriptions).issubset(one) for one in subscribed if one is not None) or (
+        not are_plain(group) and divide_otherwise(group)
     )
 
 

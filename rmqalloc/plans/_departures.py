@@ -4,8 +4,10 @@ A group of n clients has n departures of n - 1 clients each: laid out one by one
 of that. Where a strategy goes by names, a queue moves if and only if its owner leaves. Where it goes by positions, the
 owners of n - 1 clients are the same whoever left, but for the name of the position: those behind the one who left have
 moved up by one. So one more allocation answers for all departures. Ids that repeat or are empty hold places that nobody owns
-by; of equal ones it is taken that the last leaves, behind which the others hold what they held. Laid out is the rest: of
-rings the ids that repeat or are empty, whose points are not those of their owner alone, and of rooms the lists with such ids.
+by; of equal ones it is taken that the last leaves, behind which the others hold what they held. By names an id that repeats
+may keep a part of what it has; a few allocations without many of these at once tell, see `_leaving_with_owner`. Laid out is
+the rest: strategies that go by more than that, and of machine rooms the empty ids, whose room may be left without clients
+while it owns nothing, and the ids that stand in several.
 """
 
 from __future__ import annotations
@@ -72,23 +74,20 @@ def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
     moved, least = np.zeros((2, int(starts[-1])), np.int64)
     slots = ranges(fleet.slot_starts[firsts], sizes)
     ids = _Ids.of(fleet.client_lists, slots, starts)
-    irregular = fleet.client_lists.irregular[fleet.unit_client_list] > 0
     for s, units in rules.by_strategy():
-        laid_out = np.ones(units.size, bool) if s.decided_by == "anything" else irregular[units] & s.reads_rooms
-        _lay_out(fleet, rules, owners, units[laid_out], starts[of_unit[units[laid_out]]], (moved, least))
-        some = units[~laid_out]
-        if some.size:
-            had = owners_of_units(fleet, owners, some)
-            part, holders = subfleet(fleet, some), of_unit[some]
-            found = _moved(part, s, had, starts, holders, ids)
-            if (
-                s.weighs_repeats or s.decided_by == "ids"
-            ):  # what an empty id is given nobody owns, be it listed twice or not
-                odd, ignored = some[irregular[some]], np.zeros_like(found)
-                which = ids.is_first & (ids.is_odd if s.weighs_repeats else ids.is_empty)
-                _lay_out(fleet, rules, owners, odd, starts[of_unit[odd]], (found, ignored), which)
-            moved += found[ids.first]
-            least += _least(part, had, starts, holders, ids)
+        places = starts[of_unit[units]]
+        if s.decided_by == "anything":
+            _lay_out(fleet, rules, owners, units, places, (moved, least))
+            continue
+        part, holders = subfleet(fleet, units), of_unit[units]
+        had = _first_owners(part, owners_of_units(fleet, owners, units))
+        found = _moved(part, s, had, starts, holders, ids)[ids.first]
+        if s.reads_rooms and (which := ids.is_scattered | (ids.is_empty & ids.is_first)).any():
+            found[which] = 0
+            _lay_out(fleet, rules, owners, units, places, (found, np.zeros_like(found)), which)
+            found = np.where(ids.is_scattered, found, found[ids.first])
+        moved += found
+        least += _least(part, had, starts, holders, ids)
     return Departures(np.repeat(firsts, sizes), slots, moved, least)
 
 
@@ -99,6 +98,7 @@ class _Ids(NamedTuple):
     last: Keys  # and of the last one
     is_first: NDArray[np.bool_]
     is_empty: NDArray[np.bool_]
+    is_scattered: NDArray[np.bool_]  # whether its id stands in several machine rooms
 
     @classmethod
     def of(cls, lists: ClientLists, slots: Keys, starts: Keys) -> _Ids:
@@ -106,7 +106,10 @@ class _Ids(NamedTuple):
         is_first = lists.first[slots] == places
         firsts = np.flatnonzero(is_first)
         run = np.cumsum(is_first) - 1
-        return cls(firsts[run], np.append(firsts, slots.size)[1:][run] - 1, is_first, lists.empty_id[slots])
+        first, last = firsts[run], np.append(firsts, slots.size)[1:][run] - 1
+        room = np.zeros(slots.size, np.int32) if lists.slot_room is None else lists.slot_room[slots]
+        elsewhere = np.bincount(first, room != room[first], slots.size) > 0
+        return cls(first, last, is_first, lists.empty_id[slots], elsewhere[first])
 
     @property
     def is_repeated(self) -> NDArray[np.bool_]:
@@ -133,15 +136,28 @@ def _holders(fleet: Fleet) -> tuple[Keys, Keys]:
     return firsts, of_unit
 
 
+def _first_owners(fleet: Fleet, owners: Owners) -> Owners:
+    """Return owners by the first place of their id."""
+    if fleet.is_regular:
+        return owners
+    slots = np.repeat(fleet.slot_starts, fleet.n_queues) + owners
+    return np.append(fleet.client_lists.first, np.int32(-1))[np.where(owners < 0, -1, slots)]
+
+
 def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys, ids: _Ids) -> Keys:
     """Return queues that move by the client that leaves, the clients of pair ``p`` being ``starts[p]`` to ``starts[p +
     1]``.
 
-    Of equal ids the first counts; of those of a ring that are odd nothing is reported.
+    Of equal ids the first counts.
     """
     if s.decided_by == "ids":
-        slots = np.repeat(starts[holders], fleet.n_queues) + had
-        return np.where(ids.is_odd, 0, np.bincount(slots[had >= 0], minlength=int(starts[-1])))
+        leave, odd = had >= 0, np.flatnonzero(fleet.client_lists.irregular[fleet.unit_client_list])
+        if odd.size:
+            mine = ranges(fleet.queue_offsets[odd], fleet.n_queues[odd])
+            leave[mine] = _leaving_with_owner(subfleet(fleet, odd), s, had[mine])
+        # Queues that nobody owns move with the empty id, which is the first.
+        slots = np.repeat(starts[holders], fleet.n_queues) + np.maximum(had, 0)
+        return np.bincount(slots[leave], minlength=int(starts[-1]))
     if s.decided_by != "positions in rooms":
         return _moved_by_position(fleet, s, starts, holders, ids)
     parts, inner = s.by_room(fleet)  # a queue moves in its room, where positions are those in the room
@@ -154,6 +170,36 @@ def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys, 
     places = parts.slot_places[ranges(parts.fleet.slot_starts[firsts], sizes)]
     slots = np.repeat(starts[holders[parts.unit[firsts]]], sizes) + places
     return np.bincount(slots, by_part, int(starts[-1])).astype(np.int64)
+
+
+def _leaving_with_owner(fleet: Fleet, s: Strategy, had: Owners) -> NDArray[np.bool_]:
+    """Return the queues that move if one client of the id that has them leaves, of a strategy that goes by names.
+
+    It makes no difference to a queue if a client leaves that would not have it. So the last clients of many ids may leave at
+    once: of a queue that another id would have now, this is seen if that other one is complete. Ids that repeat or are empty
+    are numbered, and numbers that differ do so in some binary digit: those that have the digit of the owner's leave with it.
+    """
+    lists, assigner = fleet.client_lists, Assigner(fleet)
+    every = np.arange(len(lists.client_ids))
+    ids = _Ids.of(lists, every, lists.offsets)
+    odd, seen = ids.is_odd, np.append(0, np.cumsum(ids.is_odd & ids.is_first))
+    number = seen[ids.first] - np.repeat(seen[lists.offsets[:-1]], np.diff(lists.offsets))
+    begins = np.repeat(fleet.slot_starts, fleet.n_queues)
+    holder = ids.first[begins + np.maximum(had, 0)]  # what nobody owns the empty id has, which is the first
+    leave = (had >= 0) & ~odd[holder]
+    for bit in range(max(1, int(number[odd].max(initial=0)).bit_length())):
+        for digit in (0, 1):
+            among = odd & (number >> bit & 1 == digit)
+            gone = among & (ids.last == every)
+            if gone.any():
+                clients = ClientsUnderChange(lists)
+                clients.remove(gone)
+                fewer = replaced(fleet, client_lists=clients.lists)
+                has, _ = assigner.owners(fewer, Rules.same(s, fleet.n_units))
+                slots = np.where(has < 0, -1, np.repeat(fewer.slot_starts, fleet.n_queues) + has)
+                now = np.append(ids.first[~gone], -1)[slots]
+                leave |= among[holder] & (now != np.where(had < 0, -1, holder))
+    return leave
 
 
 def _moved_by_position(fleet: Fleet, s: Strategy, starts: Keys, holders: Keys, ids: _Ids) -> Keys:

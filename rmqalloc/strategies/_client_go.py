@@ -80,7 +80,6 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
     """
 
     dialect = "go"
-    weighs_repeats = False
     parameters = ConsistentHash.parameters[:1]
 
     _search = staticmethod(bisect.bisect_right)

@@ -47,7 +47,6 @@ class ConsistentHashBounded(ExclusiveStrategy):
     [[2, 2, 3, 9], [3, 5, 3, 5]]
     """
 
-    weighs_repeats = True
     virtual_nodes: int = DEFAULT_VIRTUAL_NODES
     parameters = (
         Parameter("load_factor", "decimal", "Most queues of a client over the mean"),

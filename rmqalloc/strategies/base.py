@@ -51,7 +51,8 @@ class Strategy(ABC):
         What decides the owners of a unit whose client ids are distinct and not empty. "counts": the numbers of queues and
         clients (then there is a `formula`). "positions": the queues and the number of clients, not their ids. "positions in
         rooms": the same for every machine room by itself (see `by_room`). "ids": for each queue the ids of the clients, so
-        that if a client leaves, its queues move and no others. "anything": more than that.
+        that if a client leaves, its queues move and no others; of an id that is there twice, some of them. "anything": more
+        than that.
     formula : Formula or None
         The owner of a queue by counts alone.
     virtual_nodes : int or None
@@ -59,8 +60,6 @@ class Strategy(ABC):
     has_shared_points : bool
         Whether owners follow from `hash_ids` and ``md5_queues`` alone, so that a caller may keep
         these hashes from call to call.
-    weighs_repeats : bool
-        Whether an id that is there twice gets more than it would once, so that more than its queues move if one leaves.
     is_listed : bool
         Whether somebody wrote down by client id what each client gets.
     is_shared : bool
@@ -91,7 +90,6 @@ class Strategy(ABC):
     formula: ClassVar[Formula | None] = None
     virtual_nodes: int | None = None
     has_shared_points: bool = False
-    weighs_repeats: bool = False
     is_listed: bool = False
     is_shared: bool = False
     reads_topic: bool = True

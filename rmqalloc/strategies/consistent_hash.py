@@ -69,7 +69,6 @@ class ConsistentHash(ExclusiveStrategy):
     """
 
     decided_by = "ids"
-    weighs_repeats = True
     virtual_nodes: int = DEFAULT_VIRTUAL_NODES
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(

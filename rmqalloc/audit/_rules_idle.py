@@ -26,14 +26,14 @@ def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
         yield Fault(
             f"{len(idle):,} of {counted(n, 'client')} own no queue"
             f"{':' if most < n else ', though'} there {'is' if most == 1 else 'are'} {counted(most, 'queue')} {of_topic}.",
-            f"Stop these clients{_or(units, largest)}.",
+            f"Stop these clients{_or(audited, units, largest)}.",
             clients=idle,
         )
 
 
-def _or(units: Sequence[UnitViews], largest: UnitViews) -> str:
+def _or(audited: AuditedGroup, units: Sequence[UnitViews], largest: UnitViews) -> str:
     """Return what would give every client a queue, as the end of the sentence "Stop these clients"."""
-    method = _common_method(units)
+    method = _common_method(audited, units)
     if method is None:
         return (
             "; the clients of the group differ in strategy, subscriptions, routes or lists of clients, see the other findings: "
@@ -62,16 +62,16 @@ def _left_out(method: Method, units: Sequence[UnitViews], n: int) -> str:
     )
 
 
-def _common_method(units: Sequence[UnitViews]) -> Method | None:
+def _common_method(audited: AuditedGroup, units: Sequence[UnitViews]) -> Method | None:
     """Return the strategy of all clients, None unless all use the same one on the same queues and clients."""
     methods = {view.method for unit in units for view in unit.views}
-    return methods.pop() if len(methods) == 1 and all(map(_is_common, units)) else None
+    return methods.pop() if len(methods) == 1 and all(_is_common(audited, one) for one in units) else None
 
 
-def _is_common(unit: UnitViews) -> bool:
+def _is_common(audited: AuditedGroup, unit: UnitViews) -> bool:
     """Return whether all clients have the same view, and it has all queues and all clients."""
     if not unit.views:  # nobody subscribes
         return False
-    (view, *others), n = unit.views, len(unit.client_ids)
-    is_whole = view.queues == unit.queues and set(view.client_ids) == set(unit.client_ids)
-    return not others and is_whole and len(unit.options) == n
+    view, *others = unit.views
+    is_whole = view.queues == unit.queues and audited.names_all(view.client_ids)
+    return not others and is_whole and unit.n_subscribers == len(unit.client_ids)

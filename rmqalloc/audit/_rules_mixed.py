@@ -214,7 +214,7 @@ def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
         return
     for unit in audited.units:
         old = {id(view): view for view in unit.views if view.queues != unit.queues}
-        stale = [slot for slot, views in unit.options.items() if any(id(view) in old for view in views)]
+        stale = {slot for one in old for slot in unit.acting[one]}
         if stale:
             gone = {queue for view in old.values() for queue in view.queues} - set(unit.queues)
             at_risk = {*unit.unowned, *unit.double_owned}

@@ -51,7 +51,7 @@ def why(audited: AuditedGroup, unit: UnitViews) -> str:
         )
     if len({view.method for view in unit.views}) > 1:
         causes.append("clients divide by different rules")
-    if len(unit.options) < len(unit.client_ids):
+    if unit.n_subscribers < len(unit.client_ids):
         causes.append("clients that do not subscribe are given queues too")
     if any(view.queues != unit.queues for view in unit.views):
         causes.append("clients have other routes than the name server")

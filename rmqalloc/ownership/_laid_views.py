@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmqalloc.fleet.columns import Index, among, distinct, ranges, repeats_of
+from rmqalloc.fleet.columns import Index, among, distinct, list_positions, offsets_of, ranges, repeats_of
 from rmqalloc.ownership._shared_views import Takers
 from rmqalloc.ownership.reader_sets import Keys, Mask, Numbers
 from rmqalloc.views.view_rows import MixedRows
@@ -76,8 +76,12 @@ class MixedUnits:
 
     def _put_slots(self, rows: MixedRows, number_of: Mapping[str, int]) -> None:
         """Number the clients of all slots; the names of a unit that cannot be read have no numbers."""
-        units, slots = _pairs({unit: range(len(ids)) for unit, ids in rows.client_ids.items()})
-        numbers = np.array([number_of.get(one, -1) for ids in rows.client_ids.values() for one in ids], np.int64)
+        listed = {id(ids): ids for ids in rows.client_ids.values()}  # one list for all topics of a group
+        of_list = {at: np.array([number_of.get(one, -1) for one in ids], np.int64) for at, ids in listed.items()}
+        each = [of_list[id(ids)] for ids in rows.client_ids.values()]
+        offsets = offsets_of([one.size for one in each])
+        units, slots = np.repeat(np.array(list(rows.client_ids), np.int64), np.diff(offsets)), list_positions(offsets)
+        numbers = np.concatenate([np.zeros(0, np.int64), *each])
         self._starts = starts = np.zeros(self.n_units, np.int64)
         starts[units[slots == 0]] = np.flatnonzero(slots == 0)
         keys = np.where(numbers < 0, -1, units * self.n_clients + numbers)

@@ -238,7 +238,7 @@ def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanatio
     rooms, taking = Rooms.of(snapshot), set[str]()
     steps, facts = [], []
     for view in unit.views:
-        ids = [unit.client_ids[slot] for slot, options in unit.options.items() if view in options]
+        ids = [unit.client_ids[slot] for slot in unit.acting[id(view)]]
         taker, reasons = _taker(view, queue, rooms)
         taking |= {taker} & set(ids) if taker is not None else set()
         steps.append(f"{named(ids)} {'divides' if len(ids) == 1 else 'divide'} by {view.method}{_over(unit, view)}")
@@ -264,7 +264,7 @@ def _views_to_explain(snapshot: Snapshot, group: Group, topic: str) -> tuple[Gro
     if unit is None or not found.clients:
         return None
     everyone = tuple(sort_client_ids(group.client_ids))
-    is_plain = len(unit.options) == len(group.clients) == len(found.clients) and all(
+    is_plain = unit.n_subscribers == len(group.clients) == len(found.clients) and all(
         (view.client_ids, view.queues) == (everyone, unit.queues) for view in unit.views
     )
     return None if is_plain and len(unit.views) == 1 else (found, unit)

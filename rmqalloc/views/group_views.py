@@ -16,7 +16,7 @@ from rmqalloc.snapshot.snapshot import Client, Group, Topic
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies.dialects import DIALECTS, JAVA
 from rmqalloc.strategies.ordering import QueuesInOrder
-from rmqalloc.views.unit_views import Ids, Queues, UnitViews
+from rmqalloc.views.unit_views import Ids, Queues, Sharing, UnitViews
 from rmqalloc.views.view import View
 
 
@@ -59,6 +59,14 @@ class GroupViews:
         return [client.client_id for client in self.clients]
 
     @lazy_property
+    def slots_of(self) -> dict[str, list[int]]:
+        """Slots of every client id, ascending."""
+        found: dict[str, list[int]] = {}
+        for slot, one in enumerate(self.client_ids):
+            found.setdefault(one, []).append(slot)
+        return found
+
+    @lazy_property
     def everyone(self) -> Ids:
         """Client ids in Java's order."""
         return tuple(sort_client_ids(self.client_ids))
@@ -97,6 +105,33 @@ class GroupViews:
             return range(len(self.clients))
         anything, subscribed = self._by_topic
         return sorted([*anything, *subscribed.get(topic, ())])
+
+    @lazy_property
+    def anything(self) -> frozenset[int]:
+        """Slots whose subscriptions are not known."""
+        return frozenset(self._by_topic[0])
+
+    @lazy_property
+    def _alike_of_all(self) -> list[list[int]]:
+        return self._alike(range(len(self.clients)))
+
+    @lazy_property
+    def _alike_of_anything(self) -> list[list[int]]:
+        return self._alike(self._by_topic[0])
+
+    def alike(self, topic: str) -> list[list[int]]:
+        """Return the subscribers of a topic in lists of those that see and divide alike, each list ascending."""
+        if topic.startswith(RETRY_PREFIX):
+            return self._alike_of_all
+        return [*self._alike_of_anything, *self._alike(self._by_topic[1].get(topic, ()))]
+
+    def _alike(self, slots: Iterable[int]) -> list[list[int]]:
+        found: dict[object, list[int]] = {}
+        for slot in slots:  # equal methods are one object; who has a route of its own is alone
+            has_own = self.clients[slot].sees_read_queue_nums is not None
+            kind = slot if has_own else (id(self.methods[slot]), self.dialects[slot])
+            found.setdefault(kind, []).append(slot)
+        return list(found.values())
 
     @lazy_property
     def _lists(self) -> dict[tuple[str, ...], list[Ids]]:
@@ -148,10 +183,11 @@ class ViewReader:
         if not queues:
             return None
         group, views = found.group, dict[tuple[object, ...], View]()
+        lists = found.client_lists(topic)
         is_pop = found.is_served and group.server_assignment == "POP" and not topic.startswith(RETRY_PREFIX)
-        options: dict[int, tuple[View, ...]] = {}
-        for slot in found.subscribers(topic):
-            client, method, dialect = found.clients[slot], found.methods[slot], found.dialects[slot]
+        options: list[Sharing] = []
+        for slots in sorted(found.alike(topic)):
+            client, method, dialect = found.clients[slots[0]], found.methods[slots[0]], found.dialects[slots[0]]
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
             seen = queues if found.is_served else _seen(client, topic, queues)
@@ -160,15 +196,15 @@ class ViewReader:
             # A broker without queues may get some, so routes differ that show the same queues.
             stale = None if seen is queues else (client.sees_read_queue_nums or {}).get(topic)
             route, mine = None if stale is None else tuple(sorted(stale.items())), []
-            for number, ids in enumerate(found.client_lists(topic)):
+            for number, ids in enumerate(lists):
                 key = (method, dialect, route, number)
                 if key not in views:
                     views[key] = View(group.name, topic, method, seen, ids, stale, dialect)
                 mine.append(views[key])
-            options[slot] = tuple(mine)
+            options.append((tuple(mine), slots))
         is_unsure = "subscriptions" in group.unknown and not topic.startswith(RETRY_PREFIX)
-        unsure = frozenset(slot for slot in options if is_unsure and found.clients[slot].subscriptions is None)
-        return UnitViews(topic, queues, found.client_ids, options, is_pop, unsure)
+        unsure = found.anything if is_unsure else frozenset()
+        return UnitViews(topic, queues, found.client_ids, found.slots_of, options, is_pop, unsure)
 
     def _queues_of(self, topic: str) -> Queues:
         """Return the queues that consumers see, in Java's order."""

@@ -81,12 +81,12 @@ class ReportedOwners:
 
     def elsewhere(self, units: Iterable[UnitViews]) -> dict[MessageQueue, tuple[str, Ids]]:
         """Return the queues with another owner than the expected one: that owner, and the expected owners."""
-        found = {}
+        found, silent = {}, frozenset(self.silent)
         for unit in units if self.any_answer else ():
             if unit.problem is None and not unit.is_pop:
                 for queue, owner in self.single(unit).items():
                     slots = unit.always[queue]
                     expected = {unit.client_ids[slot] for slot in slots}
-                    if len(slots) == len(unit.perhaps[queue]) and expected.difference(self.silent) != {owner}:
+                    if len(slots) == len(unit.perhaps[queue]) and expected.difference(silent) != {owner}:
                         found[queue] = owner, unit.ids(slots)
         return found

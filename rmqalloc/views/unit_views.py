@@ -6,7 +6,8 @@ double-owned if two clients take it in all their views: both hold whichever brok
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rmqalloc.lazy import lazy_property
@@ -17,6 +18,8 @@ from rmqalloc.views.view import View
 Takers = dict[MessageQueue, list[int]]
 Queues = tuple[MessageQueue, ...]
 Ids = tuple[str, ...]
+Sharing = tuple[tuple[View, ...], Sequence[int]]
+"""Views, and slots that have these, ascending."""
 
 
 @dataclass(eq=False)
@@ -26,8 +29,9 @@ class UnitViews:
     topic: str
     queues: Queues  # all queues of the topic, in Java's order
     client_ids: list[str]  # the group's clients, by slot
-    # Views of each slot that subscribes, slots ascending: usually one, several if brokers list different clients
-    options: dict[int, tuple[View, ...]]
+    slots_of: Mapping[str, Sequence[int]]  # slots of a client id, ascending
+    # Views of all slots that subscribe, the first slots ascending: usually one view, several if brokers list different clients
+    options: list[Sharing]
     is_pop: bool  # whether the broker shares a queue among several clients
     # Slots of which it is not known whether they subscribe: they take their queues perhaps
     unsure: frozenset[int] = frozenset()
@@ -41,7 +45,23 @@ class UnitViews:
     @lazy_property
     def views(self) -> list[View]:
         """All distinct views."""
-        return list({id(view): view for views in self.options.values() for view in views}.values())
+        return list({id(view): view for views, _ in self.options for view in views}.values())
+
+    @property
+    def n_subscribers(self) -> int:
+        """Slots that subscribe."""
+        return sum(len(slots) for _, slots in self.options)
+
+    @lazy_property
+    def acting(self) -> dict[int, list[int]]:
+        """Slots that have each view, by its `id`, ascending."""
+        found: dict[int, list[int]] = {}
+        for views, slots in self.options:
+            for view in views:
+                found.setdefault(id(view), []).extend(slots)
+        for mine in found.values():
+            mine.sort()
+        return found
 
     @property
     def is_retry(self) -> bool:
@@ -57,14 +77,25 @@ class UnitViews:
     def _takers(self) -> tuple[Takers, Takers]:
         always: Takers = {queue: [] for queue in self.queues}
         perhaps: Takers = {queue: [] for queue in self.queues}
-        for slot, views in self.options.items():
-            shares = [view.share(self.client_ids[slot]) for view in views]
-            for queue in set().union(*shares):
-                if queue in perhaps:
-                    perhaps[queue].append(slot)
-                    if slot not in self.unsure and all(queue in share for share in shares):
-                        always[queue].append(slot)
+        for views, slots in self.options:
+            for slot in self._taking(views, slots):
+                shares = [view.share(self.client_ids[slot]) for view in views]
+                for queue in set().union(*shares):
+                    if queue in perhaps:
+                        perhaps[queue].append(slot)
+                        if slot not in self.unsure and all(queue in share for share in shares):
+                            always[queue].append(slot)
+        for takers in (always, perhaps):
+            for mine in takers.values():
+                mine.sort()
         return always, perhaps
+
+    def _taking(self, views: Sequence[View], slots: Sequence[int]) -> Iterable[int]:
+        """Return the slots, of those with some views, that one of these gives queues: clients may be many more than queues."""
+        if any(view.is_for_anyone for view in views):
+            return slots
+        found = (slot for one in set().union(*(view.shares for view in views)) for slot in self.slots_of.get(one, ()))
+        return [slot for slot in found if slots[min(bisect_left(slots, slot), len(slots) - 1)] == slot]
 
     @property
     def always(self) -> Takers:

@@ -159,7 +159,10 @@ class _Reading:
         if views.is_plain and owners is None and not even_if_plain:
             return
         rows, self.units[row] = self.rows, (found.whole, topic)
-        rows.client_ids[row], rows.subscribed[row] = found.client_ids, tuple(unit.options)
+        rows.client_ids[row], rows.subscribed[row] = (
+            found.client_ids,
+            tuple(sorted(slot for _, slots in unit.options for slot in slots)),
+        )
         rows.n_lists[row], rows.unit_of[row], rows.acting[row] = len(views.lists), row, ()
         if owners is not None:
             rows.reported[row] = owners
@@ -172,7 +175,7 @@ class _Reading:
                 self.more.append(_pair_of(view, found, topic))
                 if view.dialect != JAVA:
                     self.dialects[at] = view.dialect
-            rows.unit_of[at], rows.acting[at] = row, tuple(views.acting.get(id(view), ()))
+            rows.unit_of[at], rows.acting[at] = row, tuple(unit.acting.get(id(view), ()))
             if views.is_joining(view):
                 rows.joining.add(at)
             if not views.is_whole(view):
@@ -196,10 +199,6 @@ class _ViewsOfUnit:
             self._main = replace(self._main, pop_share=found.group.pop_share_queue_num)
         self._everyone = found.everyone
         self.lists = found.client_lists(unit.topic)
-        self.acting: dict[int, list[int]] = {}
-        for slot, options in unit.options.items():
-            for view in options:
-                self.acting.setdefault(id(view), []).append(slot)
         usual = {view.client_ids for view in unit.views if self._is_usual(view)}
         names = found.group.name, unit.topic
         joined = [
@@ -208,7 +207,7 @@ class _ViewsOfUnit:
         self._views = [*unit.views, *joined]
         n = len(self._everyone)
         one_view = all(map(self.is_main, self._views))
-        self.is_plain = one_view and len(unit.options) == n == len(set(self._everyone)) == len(found.group.clients)
+        self.is_plain = one_view and unit.n_subscribers == n == len(set(self._everyone)) == len(found.group.clients)
 
     def __iter__(self) -> Iterator[View]:
         return iter(self._views)

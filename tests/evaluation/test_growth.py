@@ -15,6 +15,7 @@ from rmqalloc.audit import check_snapshot
 from rmqalloc.audit._signed_groups import SignedGroups
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.fleet import groups as from_groups
+from rmqalloc.globs import matcher
 from rmqalloc.plans import _departures as departing
 from rmqalloc.plans import (
     plan_snapshot,
@@ -26,7 +27,6 @@ from rmqalloc.report.html import _scenario_section as scenario_page
 from rmqalloc.report.html import report
 from rmqalloc.rollouts.resize import resize_queues
 from rmqalloc.scenarios import RemoveClients, Scenario, ordered
-from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import units_of
@@ -90,13 +90,18 @@ def test_no_departure_of_a_regular_group_is_laid_out(monkeypatch):
     assert laid_out == []
 
 
-@pytest.mark.parametrize(("strategy", "copies"), [("AVG", 0), ("AVG_BY_CIRCLE", 0), ("CONSISTENT_HASH", 2)])
-def test_of_repeated_and_empty_ids_a_ring_alone_lays_out_some(strategy, copies, monkeypatch):
+@pytest.mark.parametrize(
+    ("strategy", "copies"), [*((name, 0) for name in STRATEGIES[:3]), *((name, 1) for name in NEARBY)]
+)
+def test_of_repeated_and_empty_ids_in_rooms_an_empty_one_alone_is_laid_out(strategy, copies, monkeypatch):
     laid_out = []
     plain = departing._one_by_one
     monkeypatch.setattr(departing, "_one_by_one", lambda *given: laid_out.append(given[3].size) or plain(*given))
     ids = ["", *(f"c{i}" for i in range(20)), "c7", "c7"]
-    fleet = ordered(Fleet.from_groups([("g", "T", [("b", i) for i in range(64)], ids)]))
+    brokers = [{"broker_name": "b", "read_queue_nums": 64}]
+    row = {"consumer_group": "g", "topic": "T", "client_ids": ids, "brokers": brokers}
+    rooms = {"client_rooms": ["x"] * len(ids), "broker_rooms": ["x"]}
+    fleet = ordered(Fleet.from_arrow(pa.Table.from_pylist([row | rooms])))
     rules = Rules.same(rule(strategy), 1)
     departing.departures(fleet, rules, Assigner(fleet).owners(fleet, rules)[0])
     assert sum(laid_out) == copies
@@ -104,7 +109,7 @@ def test_of_repeated_and_empty_ids_a_ring_alone_lays_out_some(strategy, copies, 
 
 def test_a_unit_of_an_audit_holds_its_subscribers_alone():
     [case] = SignedGroups(mixed(30), lambda group: True).all
-    assert [list(unit.options) for unit in case.audited.units] == [[i] for i in range(30)]
+    assert [[slots for _, slots in unit.options] for unit in case.audited.units] == [[[i]] for i in range(30)]
     assert len({id(view.client_ids) for unit in case.audited.units for view in unit.views}) == 1
 
 
@@ -126,7 +131,7 @@ def test_the_retry_topic_is_read_by_all_clients():
     retry = Topic("%RETRY%g", (TopicBroker("b", 1),))
     group = replace(snapshot.groups[0], subscriptions=(*snapshot.groups[0].subscriptions, retry.name))
     [case] = SignedGroups(Snapshot((*snapshot.topics, retry), (group,)), lambda group: True).all
-    assert [list(unit.options) for unit in case.audited.units if unit.is_retry] == [[0, 1, 2]]
+    assert [[slots for _, slots in unit.options] for unit in case.audited.units if unit.is_retry] == [[[0, 1, 2]]]
 
 
 def test_points_of_a_repeated_id_go_on_where_it_ended():

@@ -110,7 +110,7 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
 
 def consumption_disabled(audited: AuditedGroup) -> Iterator[Fault]:
     """Yield brokers that do not let the group consume; of a group without clients nothing is to be let."""
-    brokers = audited.group.paused_brokers if audited.clients else ()
+    brokers = frozenset(audited.group.paused_brokers if audited.clients else ())
     for route in _routes(audited) if brokers else ():
         queues = tuple(sort_queues(queue for queue in route.queues() if queue.broker_name in brokers))
         if queues:

@@ -220,8 +220,9 @@ def _of_audited(audited: AuditedGroup, name: str, queues: SomeQueues) -> _Reason
             yield "no-subscriber" if audited.clients else "no-client", queues, ""
             return
         # Whoever subscribes may not consume where the group is paused.
-        closed = tuple(queue for queue in queues if audited.clients and queue.broker_name in group.paused_brokers)
-        rest = tuple(queue for queue in queues if queue not in closed)
+        paused = frozenset(group.paused_brokers if audited.clients else ())
+        closed = tuple(queue for queue in queues if queue.broker_name in paused)
+        rest = tuple(queue for queue in queues if queue.broker_name not in paused)
         yield from (one for one in (("paused", closed, ""), ("unknown", rest, _CLIENTS_UNKNOWN)) if one[1])
         return
     shut, queues = _closed(audited, unit is not None, queues)
@@ -244,7 +245,7 @@ def _closed(
     brokers."""
     found: list[tuple[str, SomeQueues, str]] = []
     for reason, brokers, detail in (
-        ("paused", audited.group.paused_brokers, ""),
+        ("paused", frozenset(audited.group.paused_brokers), ""),
         ("no-lock", audited.brokers_without_locks if has_unit else (), ""),
         ("unknown", audited.silent_brokers, "their brokers do not answer"),
     ):

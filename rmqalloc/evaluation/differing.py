@@ -6,13 +6,13 @@ are the views divided and compared queue by queue.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 
 from rmqalloc.evaluation.shares import divide
 from rmqalloc.evidence import Evidence, Known, evidence_of
 from rmqalloc.evidence.client_method import divides
 from rmqalloc.evidence.method import Rooms
-from rmqalloc.globs import matches_any
+from rmqalloc.globs import matcher
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot
@@ -39,9 +39,9 @@ def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[st
     routes, owned = {one.name: one for one in snapshot.topics}, OwnedAsComputed()
     found: dict[str, int | None] = {}
     compared: list[tuple[str, list[UnitViews], ReportedOwners]] = []
-    reader = ViewReader(snapshot.topics)
+    reader, is_wanted = ViewReader(snapshot.topics), matcher(tuple(groups))
     for group in snapshot.groups:
-        if not _reports(group) or not matches_any(group.name, groups):
+        if not _reports(group) or not is_wanted(group.name):
             continue
         found[group.name] = 0
         topics = [routes[name] for name in group.subscriptions if name in routes]
@@ -91,10 +91,11 @@ def _differing(unit: UnitViews, reported: ReportedOwners) -> int | None:
     owners = reported.owners(unit)
     if unit.is_retry and not any(owners.values()):
         return 0
-    return sum(not _agrees(unit, queue, slots, reported.silent) for queue, slots in owners.items())
+    silent = frozenset(reported.silent)
+    return sum(not _agrees(unit, queue, slots, silent) for queue, slots in owners.items())
 
 
-def _agrees(unit: UnitViews, queue: MessageQueue, slots: Iterable[int], silent: Collection[str]) -> bool:
+def _agrees(unit: UnitViews, queue: MessageQueue, slots: Iterable[int], silent: Set[str]) -> bool:
     """Return True if all reporters of a queue may own it, and all certain owners report it or report nothing at all."""
     ids, always, perhaps = (
         {unit.client_ids[slot] for slot in one} for one in (slots, unit.always[queue], unit.perhaps[queue])

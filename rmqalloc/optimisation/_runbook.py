@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import deque
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import Any, NamedTuple
@@ -87,23 +88,28 @@ class Runbook(NamedTuple):
 
     def _done(self) -> Iterator[Entry]:
         """Yield the acts; a pod that is deleted comes back by itself, so stopping and starting are one step then."""
-        rows = list(zip(self.acts, self.steps[1:], strict=True))
+        rows = deque(zip(self.acts, self.steps[1:], strict=True))
+        last = next((act for act in reversed(self.acts) if act.kind == "switch"), None)
         while rows:
-            act, row = rows.pop(0)
+            act, row = rows.popleft()
             in_step = [row]
             if act.kind == "stop" and not self.way.surge:
-                in_step.append(rows.pop(0)[1])
+                in_step.append(rows.popleft()[1])
             action = ", ".join(dict.fromkeys([row["action"], in_step[-1]["action"].rpartition(": ")[2]]))
             action = row["action"] if len(in_step) == 1 else action
-            yield Entry(action, [*self._commands(act), self._check], self._expected(act, in_step))
+            yield Entry(
+                action,
+                [*self._commands(act), self._check],
+                self._expected(in_step, act.kind == "switch" and act is not last),
+            )
 
-    def _expected(self, act: Act, rows: Sequence[dict[str, Any]]) -> str:
+    def _expected(self, rows: Sequence[dict[str, Any]], is_split: bool) -> str:
         moved = sum(row["moved"] for row in rows)
         unowned, double = (max(row[name] for row in rows) for name in ("unowned_written", "double_owned"))
         meanwhile = (
             f"{counted(moved, 'queue')} moved; at the worst moment {unowned:,} without an owner, {double:,} with two"
         )
-        if act.kind == "switch" and act is not [one for one in self.acts if one.kind == "switch"][-1]:
+        if is_split:
             return f"exit code 2: the clients' strategies differ until the last of them has changed; {meanwhile}"
         return f"exit code 0: {counted(rows[-1]['n_clients'], 'client')}; {meanwhile}"
 
@@ -127,17 +133,15 @@ class Runbook(NamedTuple):
         """Read and write queues of every broker that changes, as they are after the act."""
         resize = self.change.numbers.resizes[self.way.queues]
         is_first = next(one.kind for one in self.acts if one.kind in ("read", "write")) == act.kind
+        # Of several masters of one name the first counts.
+        masters = {one.broker_name: one.address for one in reversed(self.snapshot.brokers) if one.role == "MASTER"}
         commands = []
         for broker in resize.changed:
             write = broker.read_queue_nums if broker.write_queue_nums is None else broker.write_queue_nums
             read = broker.read_queue_nums if is_first and act.kind == "write" else resize.to
             write = write if is_first and act.kind == "read" else resize.to
-            of = [
-                one.address
-                for one in self.snapshot.brokers
-                if (one.broker_name, one.role) == (broker.broker_name, "MASTER")
-            ]
-            address = shell_word(of[0]) if of else '"${BROKER_ADDR:?}"'
+            of = masters.get(broker.broker_name)
+            address = '"${BROKER_ADDR:?}"' if of is None else shell_word(of)
             options = f"-t {shell_word(resize.topic)} -r {read} -w {write} -p {broker.perm}"
             commands.append(
                 f"mqadmin updateTopic {_SERVERS} -b {address} {options}  # broker {_shown(broker.broker_name)}"

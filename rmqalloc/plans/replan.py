@@ -37,7 +37,8 @@ def _of_earlier(plan: Plan, snapshot: Snapshot) -> PlanInputs:
     """Return the inputs of a plan of an earlier version, whose file does not say which groups and topics were
     chosen."""
     groups, topics = (list(dict.fromkeys(plan.units[name].to_pylist())) for name in ("consumer_group", "topic"))
-    with_retry = any(one.startswith(RETRY_PREFIX) and snapshot.topic(one) is None for one in topics)
+    routes = {one.name for one in snapshot.topics}
+    with_retry = any(one.startswith(RETRY_PREFIX) and one not in routes for one in topics)
     return PlanInputs.of(snapshot, [*map(literal, groups)], [*map(literal, topics)], with_retry)
 
 

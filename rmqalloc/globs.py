@@ -9,7 +9,7 @@ compiling take more than that, so patterns have a longest length; a text without
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from fnmatch import translate
 from functools import lru_cache
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from rmqalloc.errors import Error
 from rmqalloc.text import shortened
 
-__all__ = ["MAX_PATTERN", "PatternError", "glob", "is_pattern", "literal", "matches_any", "plain"]
+__all__ = ["MAX_PATTERN", "PatternError", "glob", "is_pattern", "literal", "matcher", "matching", "plain"]
 
 MAX_PATTERN = 1024
 """Most characters of a pattern: four of the longest names of a consumer group."""
@@ -80,9 +80,33 @@ def glob(pattern: str) -> Callable[[str], Any]:
     return (lambda name: name == only) if only is not None else re.compile(translate(_bounded(pattern))).match
 
 
-def matches_any(name: str, patterns: Iterable[str]) -> bool:
-    """Return whether a name matches one of the patterns."""
-    return any(glob(pattern)(name) for pattern in patterns)
+@lru_cache(maxsize=64)
+def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
+    """Return a function that says whether a name matches one of the patterns; those of a single text are looked up at once.
+
+    Examples
+    --------
+    >>> [bool(matcher(("a?", "*-b", "A"))(name)) for name in ("ax", "x-b", "A", "axx")]
+    [True, True, True, False]
+    """
+    texts = frozenset(only for one in patterns if (only := plain(one)) is not None)
+    others = [glob(one) for one in patterns if plain(one) is None]
+    if len(others) == 1 and not texts:
+        return others[0]
+    return (lambda name: name in texts or any(one(name) for one in others)) if others else texts.__contains__
+
+
+def matching(pattern: str, names: Mapping[str, Any]) -> list[str]:
+    """Return the names that match a pattern; that of a single text is looked up.
+
+    Examples
+    --------
+    >>> names = dict.fromkeys(["ax", "x-b", "a"])
+    >>> matching("a*", names), matching("a", names), matching("b", names)
+    (['ax', 'a'], ['a'], [])
+    """
+    only = plain(pattern)
+    return list(filter(glob(pattern), names)) if only is None else [only] if only in names else []
 
 
 def _bounded(pattern: str) -> str:

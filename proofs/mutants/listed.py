@@ -44,7 +44,7 @@ MUTANTS = [
     Mutant(_FIT, "n_tried * _ONE_IN < ways", "n_tried < ways", "a fit may be chance", _EVIDENCE),
     Mutant(_CLAIMS, 'or (source == "given" and is_default)):', "or is_default):", "a ring of 10 is taken for any that is reported", _EVIDENCE),
     Mutant(_CLAIMS, 'if source == "given" and nodes != method.virtual_nodes:', "if False:", "reported virtual nodes overrule those written down", _EVIDENCE),
-    Mutant(_KNOWN, "return reads and matches_any(group.name, groups) and bool(with_empty or group.clients)", "return reads and bool(with_empty or group.clients)", "a doubt counts in groups that nobody asked for", _EVIDENCE),
+    Mutant(_KNOWN, "return reads and bool(has_name(group.name)) and bool(with_empty or group.clients)", "return reads and bool(with_empty or group.clients)", "a doubt counts in groups that nobody asked for", _EVIDENCE),
     Mutant(_KNOWN, "bool(with_empty or group.clients)", "bool(group.clients)", "clients that join an empty group are planned by a guess", _EVIDENCE),
     Mutant(_CLAIMS, "if n < len(group.clients):", "if n < 1:", "one client speaks for all", _EVIDENCE),
     Mutant("rmqalloc/evidence/fit.py", "            if others:\n", "            if False:\n", "a queue with two owners is evidence", _EVIDENCE),

@@ -12,9 +12,9 @@ from rmqalloc.audit._owner_signs import ComputedOwners
 from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.evaluation.shares import divide
 from rmqalloc.evidence.method import Rooms
+from rmqalloc.globs import matcher
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import RETRY_PREFIX
-from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import ALL, by_name, chosen
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.snapshot.unknown import Unknowns

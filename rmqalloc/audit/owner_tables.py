@@ -26,12 +26,12 @@ from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
 from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.fleet.columns import distinct, offsets_of
+from rmqalloc.globs import matcher, matching
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.reader_sets import Keys
 from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import order_of
 from rmqalloc.results.schemas import columns
-from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import ALL, no_match
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.views.reported import WHOLE_BROKER
@@ -183,9 +183,9 @@ def _wanted(chosen: ChosenGroups, patterns: Sequence[str]) -> IsWanted | None:
     if tuple(patterns) == ALL:
         return None
     ids = {one: None for signed in chosen.all for one in signed.client_ids}
+    names = ids | dict.fromkeys(map(host_of, ids))
     for pattern in patterns:
-        matches = matcher((pattern,))
-        if not any(matches(one) or matches(host_of(one)) for one in ids):
+        if not matching(pattern, names):
             raise no_match(pattern, ids, "client")
     matches_any = matcher(tuple(patterns))
     return lambda client_id: bool(matches_any(client_id) or matches_any(host_of(client_id)))

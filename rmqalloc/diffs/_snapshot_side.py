@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from rmqalloc.evaluation.row_check import ErrCode
 from rmqalloc.evidence import Known, known
 from rmqalloc.evidence.client_method import divides, known_by_client
+from rmqalloc.globs import matcher
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
 from rmqalloc.ownership.named_states import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.matching import ALL, by_name
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic, with_fields
 from rmqalloc.snapshot.unknown import Unknowns

@@ -19,7 +19,7 @@ from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
 from rmqalloc.evidence.client_method import dialect_of_all, divide_otherwise, divides, kinds_of, method_of_group, spoken
 from rmqalloc.evidence.fit import Fit, OwnedReader, candidates, fits_of, guesses, is_rare, nearby_guesses
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
-from rmqalloc.globs import glob
+from rmqalloc.globs import matcher
 from rmqalloc.snapshot.snapshot import Group, Snapshot, with_fields
 from rmqalloc.strategies.by_name import full_name, is_same, lacks_inner, outer_name
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
@@ -74,8 +74,8 @@ def decided(
     snapshot: Snapshot, groups: Sequence[str], stated: tuple[str, Mapping[str, Any]] | None = None, accept: bool = False
 ) -> Decided:
     """Return the strategies and machine rooms of groups; with ``accept`` also rooms that are a guess."""
-    is_meant = [glob(pattern) for pattern in groups]
-    mine = [one for one in snapshot.groups if divides(one) and any(each(one.name) for each in is_meant)]
+    is_meant = matcher(tuple(groups))
+    mine = [one for one in snapshot.groups if divides(one) and is_meant(one.name)]
     if stated is not None:
         method = Method(*full_name(stated[0], dict(stated[1])))
         found = [(one, _Claim(own, "given", [own])) for one in mine if (own := _of_all(one, method))]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence.client_method import are_plain, known_by_client
 from rmqalloc.evidence.method import Method
-from rmqalloc.globs import matches_any
+from rmqalloc.globs import matcher
 from rmqalloc.results import TableResult
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.cut_names import all_cut_names
@@ -149,7 +149,8 @@ def evidence_of(
     >>> evidence.weaker("fitted")
     ['h']
     """
-    mine = [one for one in snapshot.groups if matches_any(one.name, groups)]
+    is_wanted = matcher(tuple(groups))
+    mine = [one for one in snapshot.groups if is_wanted(one.name)]
     routes = {topic.name: topic for topic in snapshot.topics}
     cut = all_cut_names(routes.values())
     unknown, differing = Unknowns(snapshot), differing or {}

@@ -14,7 +14,7 @@ from rmqalloc.evidence._decide_strategies import decided
 from rmqalloc.evidence.client_method import known_by_client
 from rmqalloc.evidence.evidence import evidence_of
 from rmqalloc.evidence.given_rooms import GivenRooms, with_rooms
-from rmqalloc.globs import matches_any
+from rmqalloc.globs import matcher
 from rmqalloc.lazy import lazy_property
 from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Group, Snapshot
@@ -242,9 +242,10 @@ def doubtful(
     with_empty : bool
         Also groups without clients, of which nothing is computed unless clients join.
     """
+    has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
 
     def is_meant(group: Group) -> bool:
-        reads = tuple(topics) == ALL or any(matches_any(one, topics) for one in group.subscriptions)
-        return reads and matches_any(group.name, groups) and bool(with_empty or group.clients)
+        reads = tuple(topics) == ALL or any(map(has_topic, group.subscriptions))
+        return reads and bool(has_name(group.name)) and bool(with_empty or group.clients)
 
     return [one for one in snapshot.groups if one.strategy_doubt is not None and is_meant(one)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmqalloc.globs import matches_any
+from rmqalloc.globs import matcher
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans.plan_writing import canonical
 from rmqalloc.snapshot.matching import ALL
@@ -47,11 +47,10 @@ class PlanInputs:
         >>> [one.name for one in kept.snapshot.groups], [one.name for one in kept.snapshot.topics]
         (['g'], ['T'])
         """
-        mine = tuple(one for one in snapshot.groups if _fits(one.name, groups))
+        has_group, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
+        mine = tuple(one for one in snapshot.groups if has_group(one.name))
         names = set[str]().union(*map(_topics_of, mine))
-        named = (
-            one for one in snapshot.topics if one.name in names or (tuple(topics) != ALL and _fits(one.name, topics))
-        )
+        named = (one for one in snapshot.topics if one.name in names or (tuple(topics) != ALL and has_topic(one.name)))
         return cls(replace(snapshot, groups=mine, topics=tuple(named)), tuple(groups), tuple(topics), with_retry)
 
     @property
@@ -70,10 +69,6 @@ def digest_of(snapshot: Snapshot) -> str:
     import hashlib
 
     return hashlib.sha256(canonical(to_document(snapshot)).encode()).hexdigest()
-
-
-def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return tuple(patterns) == ALL or matches_any(name, patterns)
 
 
 def _topics_of(group: Group) -> set[str]:

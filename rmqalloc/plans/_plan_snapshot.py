@@ -13,7 +13,7 @@ from rmqalloc.evaluation.evaluate import Evaluation
 from rmqalloc.evaluation.figures_table import FiguresTable
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.other_dialects import computed_otherwise
-from rmqalloc.globs import matches_any
+from rmqalloc.globs import matcher
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._plan_tables import PlanTables
@@ -129,6 +129,7 @@ def _otherwise(
     known: Snapshot, to_set: Iterable[tuple[str, Mapping[str, Any] | None]], groups: Sequence[str]
 ) -> Iterator[str]:
     """Yield which clients lack a strategy that scenarios set."""
-    chosen = [one for one in known.groups if matches_any(one.name, groups)]
+    has_name = matcher(tuple(groups))
+    chosen = [one for one in known.groups if has_name(one.name)]
     for strategy, params in to_set:
         yield from computed_otherwise(chosen, strategy, params)

@@ -13,7 +13,7 @@ from rmqalloc.evaluation.evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import as_set, method_set
 from rmqalloc.fleet import Fleet
-from rmqalloc.globs import matches_any
+from rmqalloc.globs import matcher
 from rmqalloc.scenarios import Scenario, SetStrategy, SetVirtualNodes, apply
 from rmqalloc.scenarios.scenario import Change
 from rmqalloc.strategies import strategy
@@ -94,10 +94,11 @@ def _methods_after(
 ) -> Iterator[Method]:
     """Yield the strategy of every row after a scenario; clients that all read every queue keep theirs."""
     changes = [one for one in scenario.changes if isinstance(one, SetStrategy | SetVirtualNodes)]
+    has_group, has_topic = matcher(tuple(scenario.groups)), matcher(tuple(scenario.topics))
     for row, (method, (group, topic)) in enumerate(zip(methods, names, strict=True)):
         shared = read.mixed.shared.get(row)
         is_read_by_all = shared is not None and shared.pop_share is None
-        if changes and not is_read_by_all and _fits(group, scenario.groups) and _fits(topic, scenario.topics):
+        if changes and not is_read_by_all and has_group(group) and has_topic(topic):
             yield method_after(method, changes, read.dialects.get(row, JAVA))
         else:
             yield method
@@ -155,10 +156,6 @@ def rows_after(topic: str, rows: Sequence[UnitRow], changes: Iterable[Mapping[st
         )
         for row, (clients, queues) in zip(rows, lists, strict=True)
     ]
-
-
-def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return matches_any(name, patterns)
 
 
 def _lists(part: EvaluatedUnits) -> Iterator[tuple[int, tuple[Clients, Brokers]]]:

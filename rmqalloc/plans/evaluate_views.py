@@ -23,6 +23,7 @@ from rmqalloc.evaluation.evaluate import Evaluation, ScenarioState, evaluate
 from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason, read_batch
 from rmqalloc.evidence.other_dialects import as_set, method_set
 from rmqalloc.fleet.columns import among, distinct
+from rmqalloc.globs import matcher
 from rmqalloc.scenarios import (
     AddBroker,
     AddClients,
@@ -33,7 +34,6 @@ from rmqalloc.scenarios import (
     SetStrategy,
     SetVirtualNodes,
 )
-from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.scenarios.scenario import Change
 from rmqalloc.strategies.dialects import JAVA
 from rmqalloc.views.view_rows import ViewUnits

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.evaluation.row_check import ErrCode
-from rmqalloc.globs import glob, is_pattern
+from rmqalloc.globs import is_pattern, matcher, matching
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.plans._plan import Plan
 from rmqalloc.results.and_more import more
@@ -24,7 +24,6 @@ from rmqalloc.scenarios import (
     Scenario,
     SetQueues,
 )
-from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.scenarios.scenario import ALL
 from rmqalloc.snapshot.matching import near
 
@@ -122,9 +121,9 @@ def _new_rooms(scenario: Scenario) -> list[str]:
 
 def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:
     """Yield patterns of topics that only retry topics match, to which they do not apply."""
-    topics = _distinct(batch.column("topic"))
+    topics = dict.fromkeys(_distinct(batch.column("topic")))
     for pattern in change.topics:
-        found = [one for one in topics if glob(pattern)(one)]
+        found = matching(pattern, topics)
         if found and not pattern.startswith(RETRY_PREFIX) and all(one.startswith(RETRY_PREFIX) for one in found):
             yield (
                 f"set_queues leaves retry topics alone, and {pattern!r} matches no other topic of the groups planned; "

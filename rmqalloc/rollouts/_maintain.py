@@ -9,11 +9,11 @@ import numpy as np
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
+from rmqalloc.globs import matcher
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
-from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.snapshot import Snapshot
 
 
@@ -64,13 +64,13 @@ def maintain_broker(
 
 def _reading(snapshot: Snapshot, broker: str, groups: Sequence[str], topics: Sequence[str]) -> Snapshot:
     """Return the groups that read from the broker, with nothing but the topics that they read there."""
-    wanted = matcher(tuple(topics))
+    has_name, wanted = matcher(tuple(groups)), matcher(tuple(topics))
     holding = {
         topic.name
         for topic in snapshot.topics
         if any(one.broker_name == broker and one.is_readable and one.read_queue_nums for one in topic.brokers)
     }
-    chosen = [group for group in snapshot.groups if matcher(tuple(groups))(group.name)]
+    chosen = [group for group in snapshot.groups if has_name(group.name)]
     read = [tuple(name for name in group.subscriptions if name in holding and wanted(name)) for group in chosen]
     if not any(read):
         raise ArgumentError(

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
-from rmqalloc.globs import literal
+from rmqalloc.globs import literal, matcher
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.replay_groups import none_left, play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
@@ -20,7 +20,6 @@ from rmqalloc.rollouts.schedule import (
     everyone,
     turns_of,
 )
-from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.text import counted
 
@@ -98,9 +97,9 @@ def _in_found_rooms(known: Known, topic: str) -> Snapshot:
 def _chosen(snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool) -> tuple[list[Group], dict[str, str]]:
     """Return groups whose subscription is to change, and why the others that match are skipped."""
     what = "does not subscribe" if remove else "subscribes already"
-    chosen, skipped = [], {}
+    is_wanted, chosen, skipped = matcher(tuple(groups)), [], {}
     for group in snapshot.groups:
-        if matcher(tuple(groups))(group.name):
+        if is_wanted(group.name):
             if (topic in group.subscriptions) == remove:
                 chosen.append(group)
             else:

@@ -10,7 +10,7 @@ import numpy as np
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
 from rmqalloc.fleet import Fleet
-from rmqalloc.globs import literal
+from rmqalloc.globs import literal, matcher
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.results.and_more import named
@@ -18,7 +18,6 @@ from rmqalloc.rollouts.planned_groups import first_queues, planned_groups_of
 from rmqalloc.rollouts.replay_groups import play_schedules
 from rmqalloc.rollouts.rollout_result import Rollout
 from rmqalloc.rollouts.schedule import GroupAtStart, Mask, Schedule, fresh_clients, refresh, still
-from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Snapshot, TopicBroker
 from rmqalloc.text import counted
 
@@ -184,7 +183,8 @@ def resize_of(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -
             f"a broker needs 1 queue at least, got {to}; to empty a broker, see the maintenance of brokers"
         )
     readable = [broker for broker in found.brokers if broker.is_readable]
-    chosen = [broker for broker in readable if matcher(tuple(brokers))(broker.broker_name)]
+    is_chosen = matcher(tuple(brokers))
+    chosen = [broker for broker in readable if is_chosen(broker.broker_name)]
     if not chosen:
         names = ", ".join(broker.broker_name for broker in readable)
         raise ArgumentError(

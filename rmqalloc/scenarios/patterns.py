@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Strings, utf8_of
-from rmqalloc.globs import glob, plain
+from rmqalloc.globs import matcher, plain
 from rmqalloc.model import RETRY_PREFIX
 
 Mask = NDArray[np.bool_]
 
-
-@lru_cache(maxsize=64)
-def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
-    """Return a function that says whether a name matches one of the patterns.
-
-    Examples
-    --------
-    >>> [bool(matcher(("a?", "*-b"))(name)) for name in ("ax", "x-b", "A", "axx")]
-    [True, True, False, False]
-    """
-    each = [glob(pattern) for pattern in patterns]
-    if len(each) == 1:
-        return each[0]
-    return lambda name: any(one(name) for one in each)
+_FEW = 16
+"""Names that are sought in the bytes of all others, one by one; more are looked up."""
 
 
 def matches(patterns: tuple[str, ...], names: Strings) -> Mask:
@@ -43,9 +28,10 @@ def matches(patterns: tuple[str, ...], names: Strings) -> Mask:
     found = np.zeros(len(names), bool)
     others = []
     for pattern in patterns:
-        if (only := plain(pattern)) is not None:
+        only = plain(pattern)
+        if only is not None and len(patterns) <= _FEW:
             found |= _with_ends(only, "", names, is_whole=True)
-        elif pattern.count("*") == 1 and "?" not in pattern and "[" not in pattern:
+        elif only is None and pattern.count("*") == 1 and "?" not in pattern and "[" not in pattern:
             before, _, behind = pattern.partition("*")
             found |= _with_ends(before, behind, names)
         else:

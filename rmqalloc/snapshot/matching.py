@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rmqalloc.errors import Error
-from rmqalloc.globs import glob
+from rmqalloc.globs import matching
 from rmqalloc.text import nearest
 
 ALL = ("*",)
@@ -50,12 +50,12 @@ def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict
         return dict(items)
     found: set[str] = set()
     for pattern in patterns:
-        matching = set(filter(glob(pattern), items))
-        if not matching:
+        mine = matching(pattern, items)
+        if not mine:
             raise NoMatchError(
                 f"no {what} matches {pattern!r}{near(pattern, items) or f'; the snapshot has {len(items):,}'}"
             )
-        found |= matching
+        found.update(mine)
     return {name: item for name, item in items.items() if name in found}
 
 

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 from zlib import crc32
 
-from rmqalloc.globs import matches_any
+from rmqalloc.globs import matcher
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
 from rmqalloc.remoting.client import Access, Remote
@@ -79,6 +79,10 @@ class Taker:
     _modes: asyncio.Task[dict[str, answers.Modes]] | None = None
     _answered: int = 0
     _known: int = 0
+    _has_topic: Callable[[str], Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._has_topic = matcher(tuple(self.wanted.topics))
 
     async def take(self) -> Snapshot:
         """Read everything that is wanted."""
@@ -92,7 +96,7 @@ class Taker:
         views = {group: view for group, view in zip(known, asked, strict=True) if self._is_wanted(view)}
         topics = {topic for view in views.values() for one in view.values() for topic in one.subscriptions}
         topics.update(self._lite[group] for group in views if group in self._lite)
-        topics |= {name for name in names if self._is_user_topic(name) and matches_any(name, self.wanted.topics)}
+        topics |= {name for name in names if self._is_user_topic(name) and self._has_topic(name)}
         found = await asyncio.gather(*(self._route(topic) for topic in sorted(topics)))
         routes = {topic.name: topic for topic in found if topic is not None}
         found_groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
@@ -158,7 +162,8 @@ class Taker:
                     self._paused.setdefault(name, []).append(broker)
                 if settings.lite_topic is not None:
                     self._lite.setdefault(name, settings.lite_topic)
-        return sorted(n for n in found if matches_any(n, self.wanted.groups) and not answers.is_system_group(n))
+        is_wanted = matcher(tuple(self.wanted.groups))
+        return sorted(n for n in found if is_wanted(n) and not answers.is_system_group(n))
 
     async def _known_to(self, group: str) -> dict[str, answers.Connections]:
         """Return the group as every broker knows it; a broker that does not is left out."""
@@ -297,12 +302,12 @@ class Taker:
         """Return whether a group may read a wanted topic; of one without clients only its offsets say it."""
         if self.wanted.topics == ("*",) or not view:
             return True
-        return any(matches_any(topic, self.wanted.topics) for one in view.values() for topic in one.subscriptions)
+        return any(self._has_topic(topic) for one in view.values() for topic in one.subscriptions)
 
     def _reads_wanted(self, group: Group) -> bool:
         """Return whether a group without clients has offsets of a wanted topic; others were chosen by their subscriptions."""
         is_chosen = self.wanted.topics == ("*",) or bool(group.clients)
-        return is_chosen or any(matches_any(topic, self.wanted.topics) for topic in group.subscriptions)
+        return is_chosen or any(map(self._has_topic, group.subscriptions))
 
     def _is_user_topic(self, name: str) -> bool:
         """Return whether it is not one of those that RocketMQ makes for itself."""

@@ -123,6 +123,39 @@ def twice(n: int) -> Snapshot:
     return Snapshot(routes, (Group("g", names, clients(n // 2) * 2, strategy="AVG", strategy_source="given"),))
 
 
+def nearby(n: int) -> Snapshot:
+    """One group of `n` clients in four machine rooms, every id given twice, on one topic of 1,000 queues in these rooms."""
+    rooms = [f"room-{i}" for i in range(4)]
+    route = Topic("topic", tuple(TopicBroker(f"broker-{room}", 250, machine_room=room) for room in rooms))
+    ids = tuple(replace(one, machine_room=rooms[i % 4]) for i, one in enumerate(clients(n // 2))) * 2
+    group = Group("g", (route.name,), ids, strategy="MACHINE_ROOM_NEARBY-AVG", strategy_source="given")
+    return Snapshot((route,), (group,))
+
+
+def square(n: int) -> Snapshot:
+    """One group of `n` clients on `n` topics, of whose clients it is not known what they subscribe to."""
+    routes = topics(n)
+    names = tuple(topic.name for topic in routes)
+    return Snapshot(routes, (Group("g", names, clients(n), strategy="AVG", strategy_source="given"),))
+
+
+def silent(n: int) -> Snapshot:
+    """One group of `n` clients on one topic of `n` queues, of which every other one reports a queue that another one has."""
+    routes = topics(1, n)
+    ids = sorted(client_id(i) for i in range(n))
+    queues = list(routes[0].queues())
+    odd = tuple(Client(one, owned=(queues[i - 1],) if i % 2 else None) for i, one in enumerate(ids))
+    return Snapshot(routes, (Group("g", (routes[0].name,), odd, strategy="AVG", strategy_source="given"),))
+
+
+def paused(n: int) -> Snapshot:
+    """One group on a topic of `n` brokers, all of which pause it."""
+    made = many_brokers(n)
+    names = tuple(one.broker_name for one in made.topics[0].brokers)
+    brokers = tuple(Broker(name, f"h{i}:1") for i, name in enumerate(names))
+    return replace(made, groups=(replace(made.groups[0], paused_brokers=names),), brokers=brokers)
+
+
 def repeated(n: int) -> Snapshot:
     """One group of `n` clients on a ring, every id given twice."""
     routes = topics(1, 8)

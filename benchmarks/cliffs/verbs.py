@@ -8,6 +8,7 @@ import gc
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.abc import MetaPathFinder
 from io import StringIO
 from math import isqrt
@@ -45,6 +46,54 @@ def _compare(
     def make(n: int) -> Callable[[], object]:
         snapshot = snapshot_of(n)
         return lambda: compare(snapshot, candidates)
+
+    return make
+
+
+def _check_of_names(name: Callable[[int], str]) -> Make:
+    """`n` groups that are all named, in so many patterns."""
+    from rmqalloc.audit import check_snapshot
+
+    def make(n: int) -> Callable[[], object]:
+        snapshot = inputs.one_topic(n)
+        return lambda: check_snapshot(snapshot, groups=[name(i) for i in range(n)]).unread
+
+    return make
+
+
+def _optimise_brokers(n: int) -> Callable[[], object]:
+    """Other queues on `n` brokers, with the runbook."""
+    from rmqalloc.optimisation import optimise
+
+    snapshot = inputs.paused(n)
+    return lambda: optimise(snapshot, queues=[5], topics=["topic"], evaluations=4, assume_drained=True)
+
+
+def _optimise(n: int) -> Callable[[], object]:
+    """A restart of `n` clients in four batches."""
+    from rmqalloc.optimisation import optimise
+
+    snapshot = inputs.plain(n)
+    return lambda: optimise(snapshot, restart=True, batches=[n // 4 or 1], evaluations=4)
+
+
+def _topics_set(n: int) -> Callable[[], object]:
+    """Queues are set of `n` topics by name."""
+    from rmqalloc.plans import plan_snapshot
+    from rmqalloc.scenarios import Scenario, SetQueues
+
+    snapshot = inputs.one_group(n)
+    names = tuple(topic.name for topic in snapshot.topics)
+    return lambda: plan_snapshot(snapshot, [Scenario("more", (SetQueues(read_queue_nums=9, topics=names),))])
+
+
+def _table(verb: str, snapshot_of: Callable[[int], Any]) -> Make:
+    """`show` or `groups`, as text."""
+    import rmqalloc
+
+    def make(n: int) -> Callable[[], object]:
+        snapshot = snapshot_of(n)
+        return lambda: list(getattr(rmqalloc, verb)(snapshot).lines())
 
     return make
 
@@ -167,6 +216,17 @@ def _transitions(snapshot_of: Callable[[int], Any]) -> Make:
     return make
 
 
+def _diff_by_pairs(n: int) -> Callable[[], object]:
+    """A client less of a group of about `n` pairs of a client and a topic."""
+    from dataclasses import replace
+
+    import rmqalloc
+
+    before = inputs.own_topics(isqrt(n))
+    after = replace(before, groups=tuple(replace(one, clients=one.clients[1:]) for one in before.groups))
+    return lambda: rmqalloc.diff(before, after)
+
+
 def _diff(n: int) -> Callable[[], object]:
     """Snapshots of `n` groups, of which every other one lost a client."""
     from dataclasses import replace
@@ -250,6 +310,7 @@ def _progress(n: int) -> Callable[[], object]:
     return lambda: read_snapshot(f"{path}")
 
 
+_NEARBY = ("MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY-CONSISTENT_HASH")
 _PAIRS = "pairs of a client and a topic, every client with its own topic"
 
 
@@ -267,7 +328,15 @@ SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("compare", _PAIRS, 10_000, _by_pairs(_compare), quick=True),
     lambda: Shape("compare", "clients of a plain group of 1,000 queues", 500, _compare(inputs.plain), quick=True),
     lambda: Shape("compare", "clients by AVG, every id given twice", 1000, _compare(inputs.twice, ("AVG_BY_CIRCLE",))),
+    lambda: Shape("compare", "clients of a ring, every id given twice", 400, _compare(inputs.twice), quick=True),
+    lambda: Shape(
+        "compare", "clients of NEARBY, every id given twice", 400, _compare(inputs.nearby, _NEARBY), quick=True
+    ),
     lambda: Shape("check", "clients, every one with its own topic", 100, _check(inputs.own_topics), quick=True),
+    lambda: Shape("check", "clients, and as many topics that each may read", 100, _check(inputs.square), quick=True),
+    lambda: Shape("check", "clients and queues, every other client silent", 200, _check(inputs.silent)),
+    lambda: Shape("check", "brokers that pause the group", 400, _check(inputs.paused)),
+    lambda: Shape("check", "groups that are named", 400, _check_of_names("group-{:06}".format)),
     lambda: Shape(
         "check", "topics of a group, each with a stranded backlog", 200, _check(inputs.one_group), quick=True
     ),
@@ -277,7 +346,6 @@ SHAPES: list[Callable[[], Shape]] = [
         "clients of CONFIG, each with a list and a topic of its own",
         50,
         _check(inputs.listed),
-        bound=4.5,
     ),
     lambda: Shape("check", "brokers of which a slave alone is left", 200, _check(inputs.slaves)),
     lambda: Shape("check", "groups of one topic", 200, _check(inputs.one_topic)),
@@ -286,11 +354,17 @@ SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("plan", "topics of one group", 300, _plan(inputs.one_group)),
     lambda: Shape("plan", "groups of one topic", 300, _plan(inputs.one_topic)),
     lambda: Shape("plan", "clients that leave by name", 500, _plan_of_names),
+    lambda: Shape("plan", "topics of one group whose queues are set by name", 400, _topics_set),
     lambda: Shape("plan", "scenarios", 50, _plan_of_scenarios),
     lambda: Shape("transitions", "groups, each with another strategy", 100, _transitions(inputs.many_groups)),
     lambda: Shape("transitions", "topics of one group", 300, _transitions(inputs.one_group)),
     lambda: Shape("transitions", _PAIRS, 10_000, _by_pairs(_transitions)),
     lambda: Shape("diff", "groups, every other one without a client that it had", 100, _diff),
+    lambda: Shape("diff", _PAIRS, 10_000, _diff_by_pairs),
+    lambda: Shape("show", "groups, each with another strategy", 100, _table("show", inputs.many_groups)),
+    lambda: Shape("show", _PAIRS, 10_000, _by_pairs(partial(_table, "show"))),
+    lambda: Shape("groups", "groups, each with another strategy", 100, _table("groups", inputs.many_groups)),
+    lambda: Shape("groups", _PAIRS, 10_000, _by_pairs(partial(_table, "groups"))),
     lambda: Shape("verify", "groups, each with another strategy", 100, _verify),
     lambda: Shape("explain", "clients of a ring, every id given twice", 300, _explain),
     lambda: Shape("recommend", "groups, each with another strategy", 50, _recommend),
@@ -303,6 +377,8 @@ SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("rollout queues", "brokers, each with a backlog that is known", 200, _queues, quick=True),
     lambda: Shape("rollout broker", "groups of one topic", 100, _broker),
     lambda: Shape("rollout strategy", "groups, each with another strategy", 50, _strategy),
+    lambda: Shape("optimise", "clients of a plain group of 1,000 queues, four batches", 400, _optimise),
+    lambda: Shape("optimise", "brokers on which queues are added", 400, _optimise_brokers),
     lambda: Shape("simulate", "clients of a group", 10, _simulate),
     lambda: Shape("report, HTML", "topics of a group", 100, _report),
     lambda: Shape("plan, Markdown", "groups", 50, _markdown),

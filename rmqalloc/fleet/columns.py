@@ -152,14 +152,23 @@ class Strings:
         ranks[self.order(np.array([0, len(self)], np.int64))] = np.arange(len(self), dtype=np.int32)
         return ranks
 
-    @lazy_property
+    @property
     def as_java_bytes(self) -> Strings:
         """The column as Java's UTF-8 encoder writes it: every lone surrogate is one ``?``."""
+        replaced = self._without_surrogates
+        return self if replaced is None else replaced
+
+    @lazy_property
+    def _without_surrogates(self) -> Strings | None:
+        """The column with every lone surrogate replaced; None if there is none.
+
+        It is never the column itself: one that keeps itself is a cycle, whose memory stays until the next full collection.
+        """
         found, text = np.zeros(1, np.uint8), self.values[self.offsets[0] : self.offsets[-1]]
         if text.size:
             strings.find_surrogate(text, found)
         if not found[0]:
-            return self
+            return None
         values, offsets = np.empty_like(text), np.empty_like(self.offsets)
         strings.replace_surrogates(self.values, self.offsets, values, offsets)
         return Strings.of_bytes(values, offsets)

@@ -1,6 +1,8 @@
 """Java's order of text against Python's by UTF-16 code units, under every instruction set; columns of text and lists."""
 
+import gc
 import random
+import weakref
 from collections.abc import Iterator
 from itertools import groupby
 
@@ -130,6 +132,19 @@ def test_java_s_bytes_of_a_part():
     part = Strings(column.values, column.offsets[1:3])
     assert part.as_java_bytes is part
     assert Strings(column.values, column.offsets[1:]).as_java_bytes.to_list() == ["b", "?c"]
+
+
+@pytest.mark.parametrize("texts", [["a", "b"], ["a\ud800"]])
+def test_a_column_is_freed_with_its_last_reference(texts):
+    gc.disable()
+    try:
+        column = Strings.from_list(texts)
+        assert len(column.as_java_bytes) == len(texts)
+        freed = weakref.ref(column)
+        del column
+        assert freed() is None, "it holds itself, so its text stays until the next full collection"
+    finally:
+        gc.enable()
 
 
 def kinds_of(rows):

@@ -14,7 +14,7 @@ from rmqalloc.lazy import lazy_property
 from rmqalloc.scenarios.client_changes import generated_names
 from rmqalloc.scenarios.lazy_strings import DistinctLists
 from rmqalloc.scenarios.subfleet import Rules
-from rmqalloc.strategies import sort_client_ids
+from rmqalloc.strategies import Strategy, sort_client_ids
 from rmqalloc.strategies.ordering import utf16
 
 Places = NDArray[np.int64]
@@ -35,14 +35,22 @@ class EquivalenceClasses:
         """First unit of each kind, ascending, and the kind of each unit."""
         fleet, rules = self._fleet, self._rules
         by_count = np.array([s.decided_by == "counts" for s in rules.table])[rules.of_unit]
-        sizes = fleet.n_queues * (int(fleet.n_clients.max(initial=0)) + np.int64(1)) + fleet.n_clients
-        key = np.where(
-            by_count & self._is_plain, sizes * len(rules.table) + rules.of_unit, -1 - np.arange(fleet.n_units)
-        )
+        own = -1 - np.arange(fleet.n_units)
+        key = np.where(by_count & self._is_plain, self.sizes * len(rules.table) + rules.of_unit, own)
         kinds, _ = distinct_strings(Strings.of_bytes(key.view(np.uint8), np.arange(key.size + 1) * key.itemsize))
         firsts = np.empty(int(kinds.max(initial=-1)) + 1, np.int64)
         firsts[kinds[::-1]] = np.arange(key.size)[::-1]  # of several the last written stays, which is the first
         return firsts, kinds.astype(np.int64)
+
+    @lazy_property
+    def sizes(self) -> Places:
+        """Numbers of queues and clients of every unit as one number."""
+        return (self._fleet.n_queues.astype(np.int64) << 32) + self._fleet.n_clients
+
+    def are_sizes_of(self, rule: Strategy) -> bool:
+        """Return True if units of equal sizes are of one kind, that of their sizes under this very strategy."""
+        used = np.flatnonzero(np.bincount(self._rules.of_unit)).tolist()
+        return rule.decided_by == "counts" and self._is_plain and all(self._rules.table[at] is rule for at in used)
 
     @property
     def _is_plain(self) -> bool:

@@ -9,7 +9,7 @@ from rmqalloc.evaluation._one_ring import fits_one_ring, owners_on_one_ring
 from rmqalloc.evaluation.row_check import Bad, ErrCode, Reason
 from rmqalloc.evaluation.row_strategies import Unusable
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Strings, offsets_of, ranges
+from rmqalloc.fleet.columns import Offsets, Strings, offsets_of, ranges
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.strategies import Strategy
@@ -80,18 +80,18 @@ class Assigner:
         if isinstance(ids, Derived) and fits_one_ring(fleet, ids):
             return owners_on_one_ring(fleet, ids.rows, self._kept(ids.sources, nodes).reshape(-1, nodes), hashes)
         out = fresh_owners(fleet)
-        RingJob(fleet, Pieces.of(fleet), nodes, self._points_of(ids, nodes), hashes, out).run(1)
+        points, rows = self._points_of(ids, nodes)
+        RingJob(fleet, Pieces.of(fleet), nodes, points, hashes, out, rows).run(1)
         return out
 
-    def _points_of(self, ids: Strings, nodes: int) -> Hashes:
-        """Return the points of client ids, slot by slot, taken from the points of their sources if these are not too many."""
+    def _points_of(self, ids: Strings, nodes: int) -> tuple[Hashes, Offsets | None]:
+        """Return the points of client ids, slot by slot; those of their sources and the rows, if these are not too many."""
         n_sources = sum(map(len, ids.sources)) if isinstance(ids, Derived) else 0
         # Of a small part the sources are not worth it: with a ring for every group they would all be hashed for each.
         is_most = n_sources <= _MOST_SOURCES * len(ids) and n_sources * nodes <= MAX_POINTS
         if isinstance(ids, Derived) and is_most:
-            points: Hashes = np.take(self._kept(ids.sources, nodes).reshape(-1, nodes), ids.rows, axis=0).reshape(-1)
-            return points
-        return _hashed(ids, nodes) if isinstance(ids, Derived) else self._kept((ids,), nodes)
+            return self._kept(ids.sources, nodes), ids.rows
+        return _hashed(ids, nodes) if isinstance(ids, Derived) else self._kept((ids,), nodes), None
 
     def _kept(self, sources: tuple[Strings, ...], nodes: int) -> Hashes:
         """Return the points of columns laid end to end, computed once."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pyarrow as pa
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation.batch_sizes import Sizes
 from rmqalloc.evaluation.carried import check_carried, with_carried
-from rmqalloc.evaluation.evaluate import evaluate
+from rmqalloc.evaluation.evaluate import KeptOutcomes, evaluate
 from rmqalloc.evaluation.figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema
 from rmqalloc.evaluation.row_check import ErrCode, read_batch
 from rmqalloc.limits import MAX_OF_ROW
@@ -225,7 +226,9 @@ def plan_stream(
         As `plan_batch`.
     """
     check_carried(carry, spec.schema)
-    for piece, too_large in pieces(batches, spec.scenarios, max_queues, with_owners=spec.output == "owners"):
+    # Of a unit of which one row is put out each state costs a number or two, a fourth of a row at most.
+    per_unit = -(-len(spec.names) // 4) if spec.output == "best" else len(spec.names)
+    for piece, too_large in pieces(batches, spec.scenarios, max_queues, spec.output == "owners", per_unit):
         yield from _with_columns(_planned(piece, spec, too_large), piece, carry)
 
 
@@ -235,19 +238,36 @@ def too_large_rows(batch: pa.RecordBatch, spec: PlanSpec) -> dict[int, str]:
 
 
 def pieces(
-    batches: Iterable[pa.RecordBatch], scenarios: Sequence[Scenario], max_queues: int, with_owners: bool
+    batches: Iterable[pa.RecordBatch],
+    scenarios: Sequence[Scenario],
+    max_queues: int,
+    with_owners: bool,
+    per_unit: int | None = None,
 ) -> Iterator[tuple[pa.RecordBatch, dict[int, str]]]:
-    """Cut batches into pieces that can be worked on at once; with each come its rows that are too large, and why."""
+    """Cut batches into pieces that can be worked on at once; with each come its rows that are too large, and why.
+
+    A unit counts as ``per_unit`` rows, by default one for each state.
+    """
     for batch in batches:
         sizes = Sizes.of(batch, scenarios)
-        for start, stop in sizes.pieces(max_queues, with_owners, len(scenarios) + 1):
+        for start, stop in sizes.pieces(max_queues, with_owners, per_unit or len(scenarios) + 1):
             yield batch.slice(start, stop - start), sizes.of_rows(start, stop).too_large(max_queues, with_owners)
 
 
 def _planned(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
     """Plan a batch without the rows that are too large."""
-    evaluation = evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios)
+    rule, kept = spec.rule(), None
+    if rule.decided_by == "counts" and not spec.params:
+        kept = _kept(spec.strategy, type(rule), spec.scenarios)
+        rule = kept.rule
+    evaluation = evaluate(read_batch(batch, rule, too_large), spec.scenarios, kept=kept)
     return FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)
+
+
+@lru_cache(maxsize=1)
+def _kept(strategy: str, kind: type[Strategy], scenarios: tuple[Scenario, ...]) -> KeptOutcomes:
+    """Return the outcomes that all batches of a run share: those of every thread, and of every task of a Spark worker."""
+    return KeptOutcomes(whole_rule(strategy), len(scenarios))
 
 
 def _with_columns(planned: pa.RecordBatch, units: pa.RecordBatch, carry: Sequence[str]) -> Iterator[pa.RecordBatch]:

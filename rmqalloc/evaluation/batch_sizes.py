@@ -64,10 +64,12 @@ class Sizes(NamedTuple):
         fits = (self.queues <= max_queues) & (self.clients <= MAX_OF_ROW)
         queues = self.all_queues if with_owners else self.queues
         rows = np.full(fits.size, n_scenarios)
+        n_pieces = max(-(-fits.size * n_scenarios // MAX_ROWS), 1)
         costs = [
             (np.where(fits, queues, 0), max_queues),
             (np.where(fits, self.clients, 0), MAX_CLIENTS_PER_BATCH),
-            (rows, MAX_ROWS),
+            # A piece costs much before its first row, so all have about as many.
+            (rows, min(-(-fits.size // n_pieces) * n_scenarios, MAX_ROWS)),
         ]
         if all(int(cost.sum()) <= most for cost, most in costs):
             yield 0, fits.size

@@ -5,8 +5,9 @@ figures of `plan_batch`, owners by name, plans of snapshots, comparisons. Its pr
 
 1. The answer for a unit is that of the unit alone. A bad row disturbs no other; what is bad is found before it is worked on.
 2. Each distinct unit is assigned once in each state. Units that must give equal results (`EquivalenceClasses`) are
-   evaluated as one; a unit that a scenario leaves as it was keeps its outcome from before. So a state is a few layers, each an
-   `Outcome` and the places of units in it, and owners of a unit are found by a gather.
+   evaluated as one, and in a stream of batches once (`KeptOutcomes`); a unit that a scenario leaves as it was keeps its
+   outcome from before. So a state is a few layers, each an `Outcome` and the places of units in it, and owners of a unit
+   are found by a gather.
 3. Names cost what is read. The fleet after a scenario is made whole only where somebody reads names (`EvaluatedUnits.fleet`).
 
 Before any change, units fall into three parts: those with distinct client ids, those with repeated or empty ids (which take
@@ -31,9 +32,13 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, among, offsets_of, ranges
 from rmqalloc.lazy import lazy_property
 from rmqalloc.scenarios.subfleet import Changed, Rules, among_others, subfleet, unmoved
+from rmqalloc.strategies import Strategy
 
 if TYPE_CHECKING:
     from rmqalloc.scenarios import Scenario
+
+MAX_KEPT = 1 << 23
+"""Most numbers of outcomes, owners and figures, that are kept for further batches."""
 
 Columns = dict[str, NDArray[Any]]
 Positions = NDArray[np.int64]
@@ -57,6 +62,7 @@ class Layer(NamedTuple):
     outcome: Outcome
     units: Positions
     places: Positions
+    by_kind: bool  # whether units of one kind have one place
 
     @property
     def bad(self) -> Bad:
@@ -129,16 +135,59 @@ class Evaluation(NamedTuple):
     spoiled: Bad  # rows that are in no state: no scenario can cure them
 
 
+class KeptOutcomes:
+    """Outcomes of units after scenarios, by their numbers of queues and clients, kept from batch to batch.
+
+    They hold for units of one strategy that looks at nothing else, and scenarios that do the same to all units of a kind. A
+    fleet has few kinds, and most of them come in every batch. Threads may share them: what is kept is replaced, never changed.
+    """
+
+    def __init__(self, rule: Strategy, n_scenarios: int) -> None:
+        self.rule = rule
+        self._most = MAX_KEPT // max(n_scenarios, 1)
+        self._kept: dict[str, tuple[Positions, Outcome]] = {}
+
+    def of(self, scenario: str, kinds: Positions, make: Callable[[Positions], Outcome]) -> tuple[Outcome, Positions]:
+        """Return an outcome, and the places of kinds in it; ``make`` is asked for those that are not kept, by position."""
+        known, outcome = self._kept.get(scenario, (kinds[:0], None))
+        missing = np.flatnonzero(~among(kinds, known))
+        if outcome is None:
+            known, outcome = kinds, make(missing)
+        elif missing.size:
+            known, outcome = np.append(known, kinds[missing]), _joined(outcome, make(missing))
+        if outcome.owners.size + known.size * len(outcome.figures) <= self._most:
+            self._kept[scenario] = known, outcome
+        else:
+            self._kept.pop(scenario, None)
+        order = np.argsort(known)
+        return outcome, order[np.searchsorted(known, kinds, sorter=order)]
+
+
+def _joined(one: Outcome, other: Outcome) -> Outcome:
+    """Return two outcomes under one strategy as one."""
+    figures = {name: np.append(column, other.figures[name]) for name, column in one.figures.items()}
+    n_one, n_other = (outcome.offsets.size - 1 for outcome in (one, other))
+    rules = Rules(one.rules.table, np.repeat(one.rules.of_unit[:1], n_one + n_other))
+    offsets = np.append(one.offsets, other.offsets[1:] + one.offsets[-1])
+    bad = one.bad | {n_one + place: reason for place, reason in other.bad.items()}
+    return Outcome(figures, rules, np.append(one.owners, other.owners), offsets, bad)
+
+
 def evaluate(
-    read: Read, scenarios: Sequence[Scenario], with_names: bool = False, with_figures: bool = True
+    read: Read,
+    scenarios: Sequence[Scenario],
+    with_names: bool = False,
+    with_figures: bool = True,
+    kept: KeptOutcomes | None = None,
 ) -> Evaluation:
     """Work out units before any change and after every scenario.
 
     That a good unit is left without clients or queues is an outcome; one that could not be assigned before needs both.
+    ``kept`` holds outcomes of the batches before, with figures.
     """
     parts, unassigned = [], dict(read.unassigned)
     for units in read.units:
-        work = _Evaluator(units, with_names, with_figures)
+        work = _Evaluator(units, with_names, with_figures, kept)
         unassigned |= work.refused
         parts.append([work.before(), *map(work.after, scenarios)])
     if unassigned:
@@ -155,8 +204,8 @@ class _Evaluator:
         By row, units that turned out to be none of those; they are left out.
     """
 
-    def __init__(self, units: ReadUnits, with_names: bool, with_figures: bool) -> None:
-        self._with_names, self._with_figures = with_names, with_figures
+    def __init__(self, units: ReadUnits, with_names: bool, with_figures: bool, kept: KeptOutcomes | None) -> None:
+        self._with_names, self._with_figures, self._kept = with_names, with_figures, kept
         self._use(units)
         self._assigner = Assigner(units.fleet)
         self._owners, refused = self._assigner.owners(self._part(self._firsts), self._rules.select(self._firsts))
@@ -169,12 +218,14 @@ class _Evaluator:
         fleet = self._part(self._firsts)
         figures = _figures(fleet, self._owners, fleet, self._owners, unmoved(fleet)) if with_figures else {}
         outcome = Outcome(figures, self._rules.select(self._firsts), self._owners, fleet.queue_offsets, {})
-        self._current = Layer(outcome, self._everyone, self._class_of)
+        self._current = Layer(outcome, self._everyone, self._class_of, by_kind=True)
 
     def _use(self, units: ReadUnits) -> None:
         self._fleet, self._rules, self._rows = units.fleet, units.rules, units.rows
         self._everyone = np.arange(self._fleet.n_units)
         self._classes = EquivalenceClasses(self._fleet, self._rules)
+        if self._kept is not None and not self._classes.are_sizes_of(self._kept.rule):
+            self._kept = None
         self._firsts, self._class_of = self._classes.among(self._everyone)
         self._last: tuple[Positions, Fleet] | None = None
 
@@ -190,6 +241,8 @@ class _Evaluator:
         chosen = np.flatnonzero(concerned(scenario, self._fleet))
         alike = self._classes.stay(scenario)
         units, class_of = self._classes.among(chosen) if alike else (chosen, np.arange(chosen.size))
+        if alike and chosen.size and self._kept is not None:
+            return self._after_as_kept(self._kept, scenario, units, chosen, class_of)
         fleet, rules = self._part(units), self._rules.select(units)
         made = changed(scenario, fleet, rules)
         which = np.flatnonzero(made.units)
@@ -198,15 +251,33 @@ class _Evaluator:
         kept = made if self._with_names and units.size == chosen.size else None
         make = _names_after(scenario, self._fleet, self._rules, chosen, kept)
         if which.size > units.size // 2:  # it is quicker to work out the others once more than to leave them out
-            layer = Layer(self._outcome(units, fleet, made), chosen, class_of)
+            layer = Layer(self._outcome(units, fleet, made), chosen, class_of, alike)
         else:
             place = np.full(units.size, -1)
             place[which] = np.arange(which.size)
             there = place[class_of] >= 0
             outcome = self._outcome(units[which], subfleet(fleet, which), _some_changed(fleet, made, which))
-            layer = Layer(outcome, chosen[there], place[class_of[there]])
+            layer = Layer(outcome, chosen[there], place[class_of[there]], alike)
         layers = (layer,) if layer.units.size == self._rows.size else (self._current, layer)
         return EvaluatedUnits(self._rows, layers, layer.bad, make)
+
+    def _after_as_kept(
+        self, kept: KeptOutcomes, scenario: Scenario, units: Positions, chosen: Positions, class_of: Positions
+    ) -> EvaluatedUnits:
+        """Return the units after a scenario that concerns the chosen ones; ``units`` are one of each kind among them."""
+
+        from rmqalloc.scenarios.applied_changes import changed
+
+        def make(missing: Positions) -> Outcome:
+            fleet = self._part(units[missing])
+            made = changed(scenario, fleet, self._rules.select(units[missing]))
+            return self._outcome(units[missing], fleet, made)
+
+        outcome, places = kept.of(scenario.name, self._classes.sizes[units], make)
+        layer = Layer(outcome, chosen, places[class_of], by_kind=True)
+        layers = (layer,) if chosen.size == self._rows.size else (self._current, layer)
+        make_names = _names_after(scenario, self._fleet, self._rules, chosen, None)
+        return EvaluatedUnits(self._rows, layers, layer.bad, make_names)
 
     def _outcome(self, units: Positions, fleet: Fleet, made: Changed) -> Outcome:
         """Return the outcome of some units, each on its own; ``fleet`` holds them before any change."""
@@ -220,7 +291,7 @@ class _Evaluator:
         """Return some units alone; the last result is kept, as many scenarios concern one unit of each class."""
         if units.size == self._fleet.n_units:
             return self._fleet
-        if self._last is None or self._last[0] is not units:
+        if self._last is None or not np.array_equal(self._last[0], units):
             self._last = units, subfleet(self._fleet, units)
         return self._last[1]
 
@@ -251,7 +322,7 @@ def _cured(
         figures = _figures(fleet, nobody, made.fleet, owners, made.renamed) if with_figures else {}
         outcome = Outcome(figures, made.rules, owners, made.fleet.queue_offsets, wrong)
         make = _names_after(scenario, fleet, rules, everyone, None)
-        states.append(EvaluatedUnits(units.rows, (Layer(outcome, everyone, everyone),), wrong, make))
+        states.append(EvaluatedUnits(units.rows, (Layer(outcome, everyone, everyone, by_kind=False),), wrong, make))
     return states
 
 

@@ -81,6 +81,7 @@ class FiguresTable:
                 if not part.layers:
                     self._put_bad(at, part.rows, part.bad.values())
         self._put_bad(self._at, [*evaluation.spoiled], evaluation.spoiled.values())
+        self._evaluation = evaluation
 
     def _start(self, outcome: Outcome) -> int:
         """Return where the figures of an outcome begin; those of a new one are added at the end."""
@@ -137,13 +138,17 @@ class FiguresTable:
     def _best(self, best_by: Sequence[str], codes: NDArray[np.int32]) -> Places:
         """Return the number of every unit's best scenario by the criteria; "current" if there are no scenarios."""
         keys = [np.where(codes == ErrCode.GOOD, self._figure(name), np.inf) for name in best_by]
-        if self._n_places <= self._at.shape[1]:
+        stand_ins = _stand_ins(self._evaluation, self._at.shape[1])
+        is_first = stand_ins == np.arange(stand_ins.size)
+        units, kind_of = np.flatnonzero(is_first), (np.cumsum(is_first) - 1)[stand_ins]
+        of_kind = self._at[:, units]
+        if self._n_places <= units.size:
             keys = [_ranks(keys)]
         first = min(1, len(self._scenarios) - 1)
-        best = np.full(self._at.shape[1], first)
-        held = [np.take(key, self._at[first]) for key in keys]
+        best = np.full(units.size, first)
+        held = [np.take(key, of_kind[first]) for key in keys]
         for scenario in range(2, len(self._scenarios)):
-            mine = [np.take(key, self._at[scenario]) for key in keys]
+            mine = [np.take(key, of_kind[scenario]) for key in keys]
             better, tie = np.zeros(best.size, bool), np.ones(best.size, bool)
             for own, other in zip(mine, held, strict=True):
                 better |= tie & (own < other)
@@ -151,7 +156,8 @@ class FiguresTable:
             best[better] = scenario
             for own, other in zip(mine, held, strict=True):
                 np.copyto(other, own, where=better)
-        return best
+        of_units: Places = best[kind_of]
+        return of_units
 
     def _is_known(self, name: str) -> bool:
         """Return False for ``cross_room`` where no machine rooms are known."""
@@ -186,6 +192,20 @@ class FiguresTable:
         values = np.concatenate([np.zeros(0, np.int32), *(outcome.owners for outcome in self._outcomes)])[places]
         offsets = pa.array(offsets_of(lengths).astype(np.int32))
         return pa.ListArray.from_arrays(offsets, pa.array(values), mask=None if bad is None else pa.array(bad))
+
+
+def _stand_ins(evaluation: Evaluation, n_units: int) -> Places:
+    """Return for every unit the first one of its kind, where all states treat units of a kind alike; else itself."""
+    stand_ins = np.arange(n_units)
+    for parts in zip(*(state.parts for state in evaluation.states), strict=True):
+        layers, rows = [layer for part in parts for layer in part.layers], parts[0].rows
+        together = all(part.rows is rows and len(part.layers) == 1 for part in parts)
+        if together and all(layer.by_kind for layer in layers):
+            kinds = layers[0].places
+            firsts = np.empty(layers[0].outcome.offsets.size - 1, np.int64)
+            firsts[kinds[::-1]] = rows[::-1]  # of several the last written stays, which is the first
+            stand_ins[rows] = firsts[kinds]
+    return stand_ins
 
 
 def _ranks(keys: list[NDArray[Any]]) -> Places:

@@ -170,6 +170,7 @@ class RingJob:
     points: Hashes | None
     hashes: Hashes | None
     out: Index
+    rows: Offsets | None = None  # of every client slot its row among the points; None where it is the slot itself
 
     def run(self, threads: int) -> None:
         """Write the owners."""
@@ -255,10 +256,18 @@ class RingJob:
             have_points = points.filled(
                 slots, v, lambda part: hash_ids(self.fleet.client_lists.client_ids, v, *slots, None, part)
             )
+        elif self.rows is not None:
+            first_slot, of_ids, rows = slots[0], have_points.reshape(-1, v), self.rows[slice(*slots)]
+            have_points = points.filled(slots, v, lambda part: _pick(of_ids, rows, part))
         if have_hashes is None:
             first_queue = queues[0]
             have_hashes = hashes.filled(queues, 1, lambda part: md5_queues(self.fleet, *queues, part))
         return (have_points, first_slot), (have_hashes, first_queue)
+
+
+def _pick(points: Hashes, rows: Offsets, out: Hashes) -> None:
+    """Write the points of some rows, which need no check."""
+    np.take(points, rows, axis=0, out=out.reshape(rows.size, points.shape[1]), mode="clip")
 
 
 class _Buffer:

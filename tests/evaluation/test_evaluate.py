@@ -1,11 +1,13 @@
 """The one evaluator: how often it assigns, counted; and what a plan reads of it."""
 
+from itertools import chain
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from rmqalloc.evaluation.assigner import Assigner
-from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
+from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, _kept, plan_batch, plan_stream
 from rmqalloc.evaluation.evaluate import evaluate
 from rmqalloc.evaluation.row_check import read_batch
 from rmqalloc.plans import plan_snapshot
@@ -90,3 +92,24 @@ def test_owners_by_name_are_those_of_the_fleet_assigned_whole(strategy):
                 whole, bad = Assigner(part.fleet).owners(part.fleet, part.rules)
                 assert (bad, part.bad) == ({}, {})
                 np.testing.assert_array_equal(part.owners, whole)
+
+
+def test_kinds_that_came_in_an_earlier_batch_are_not_evaluated_after_scenarios_again(assigned):
+    scenarios = [TWO[0], {"name": "even groups", "changes": [{"scale_clients": {"to": 9}}], "groups": "*[02468]"}]
+    rows = units_of(cluster(20, "AVG")).drop_columns(["strategy"]).to_pylist()
+    batches = [pa.RecordBatch.from_pylist(rows[start : start + 10]) for start in range(0, 40, 10)]
+    batches.append(pa.RecordBatch.from_pylist([rows[0] | {"client_ids": ["c1", "c2"]}, *rows[:3]]))
+    _kept.cache_clear()
+    wanted = None
+    for output in ("metrics", "owners", "best"):
+        spec = PlanSpec("AVG", scenarios=scenarios, output=output)
+        assigned.clear()
+        made = [batch.to_pylist() for batch in plan_stream(batches, spec)]
+        news = [[2, 2, 2], [2], [2], [2], [3, 1, 1]] if wanted is None else [[2], [2], [2], [2], [3]]
+        assert assigned == [*chain.from_iterable(news)], "of later batches the units as they are, and a new kind"
+        wanted = []
+        for batch in batches:
+            _kept.cache_clear()
+            wanted.append(plan_batch(batch, spec).to_pylist())
+        assert made == wanted
+        list(plan_stream(batches, spec))  # for the next output

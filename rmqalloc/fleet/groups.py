@@ -150,9 +150,9 @@ def check_client_ids(client_ids: Sequence[Any]) -> None:
     """Refuse nulls and anything that is not text, naming the first."""
     if isinstance(client_ids, str):
         raise ArgumentTypeError(f"client_ids must be a list of strings, got the string {client_ids!r}")
-    if set(map(type, client_ids)) <= {str}:
-        return
     for i, client_id in enumerate(client_ids):
+        if type(client_id) is str:
+            continue
         if client_id is None:
             raise ArgumentTypeError(f"client id at position {i} is null; every client id must be a string")
         if not isinstance(client_id, str):

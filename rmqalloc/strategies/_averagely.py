@@ -124,9 +124,13 @@ class Averagely(Even):
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
             return []
-        size, extra = divmod(len(mq_all), len(cid_all))
-        start = position * size + min(position, extra)
-        return list(mq_all[start : start + size + (position < extra)])
+        n, m = len(mq_all), len(cid_all)
+        size, extra = n // m, n % m
+        if position < extra:
+            start = position * (size + 1)
+            return [*mq_all[start : start + size + 1]]
+        start = position * size + extra
+        return [*mq_all[start : start + size]]
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Return blocks of equal size, the first few one longer."""

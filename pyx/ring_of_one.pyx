@@ -1,30 +1,18 @@
-# One group as plain Python objects. The only kernel that touches Python objects: for one small group the crossing through
-# arrays costs twenty times the work. What is not plain (no 3-tuple of str, str, int; a lone surrogate) it leaves to others, and
-# everything where the level in use has no loops of its own: the plain ones are those of md5.pyx and ring.pyx.
-#
-# No lock is taken, with or without a global one: all that is read is a tuple, a str or an int, which never change, and the
-# outer tuples, which the caller holds, keep what is in them alive.
+# The ring for one group of plain Python objects, see plain_group.pxd. Where the level in use has no loops of its own, too, it is left
+# to others: the plain ones are those of md5.pyx and ring.pyx.
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from cpython.object cimport PyObject
+from plain_group cimport PyTuple_GET_ITEM, PyUnicode_AsUTF8AndSize, answer, item, plain_text, queue_id
 from typedefs cimport byte_t, hash_t, index_t, owner_t
 
 include "isa.pxi"
 
 cdef extern from "Python.h":
     const Py_ssize_t PY_SSIZE_T_MAX
-    bint PyUnicode_CheckExact(PyObject *text)
-    bint PyLong_CheckExact(PyObject *number)
-    long PyLong_AsLongAndOverflow(PyObject *number, int *overflow)
-    const char *PyUnicode_AsUTF8AndSize(PyObject *text, Py_ssize_t *size)
-    bint PyTuple_Check(PyObject *queue)
-    Py_ssize_t PyTuple_GET_SIZE(PyObject *queue)
-    PyObject *PyTuple_GET_ITEM(PyObject *queue, Py_ssize_t i)
-    PyObject *item "PyTuple_GET_ITEM"(tuple items, Py_ssize_t i)
-    void PyErr_Clear()
 
 cdef extern from "vector/md5.h" nogil:
     ctypedef struct rmq_md5_t:
@@ -55,55 +43,12 @@ ctypedef struct column_t:
     int64_t n
 
 
-cdef inline int64_t text_size(PyObject *text) noexcept:
-    """Bytes of a plain string, -1 if it is none or has no UTF-8 form."""
-    cdef Py_ssize_t size
-    if not PyUnicode_CheckExact(text):
-        return -1
-    if PyUnicode_AsUTF8AndSize(text, &size) == NULL:
-        PyErr_Clear()
-        return -1
-    return size
-
-
 cdef inline void append(column_t *column, PyObject *text) noexcept:
     cdef Py_ssize_t size
     cdef const char *data = PyUnicode_AsUTF8AndSize(text, &size)
     memcpy(column.values + column.offsets[column.n], data, size)
     column.n = column.n + 1
     column.offsets[column.n] = column.offsets[column.n - 1] + size
-
-
-cdef inline int64_t plain_size(PyObject *queue) noexcept:
-    """Bytes of the names of a queue given as a plain 3-tuple, -1 if it is none."""
-    cdef int overflow = 0
-    cdef int64_t topic, broker
-    cdef long number
-    if not PyTuple_Check(queue) or PyTuple_GET_SIZE(queue) != 3 or not PyLong_CheckExact(PyTuple_GET_ITEM(queue, 2)):
-        return -1
-    number = PyLong_AsLongAndOverflow(PyTuple_GET_ITEM(queue, 2), &overflow)
-    topic = text_size(PyTuple_GET_ITEM(queue, 0))
-    broker = text_size(PyTuple_GET_ITEM(queue, 1))
-    if overflow or number != <index_t> number or topic < 0 or broker < 0:
-        return -1
-    return topic + broker
-
-
-cdef int64_t plain_text(tuple queues, tuple client_ids) noexcept:
-    """Bytes of all text, -1 if anything is not plain."""
-    cdef int64_t size, total = 0
-    cdef Py_ssize_t i
-    for i in range(len(client_ids)):
-        size = text_size(item(client_ids, i))
-        if size < 0:
-            return -1
-        total = total + size
-    for i in range(len(queues)):
-        size = plain_size(item(queues, i))
-        if size < 0:
-            return -1
-        total = total + size
-    return total
 
 
 cdef inline byte_t *carve(byte_t **at, size_t size) noexcept nogil:
@@ -127,7 +72,6 @@ cdef int64_t lay_out_routes(tuple queues, column_t *topics, column_t *brokers, i
     cdef PyObject *topic = NULL
     cdef PyObject *broker = NULL
     cdef Py_ssize_t i
-    cdef int overflow
     for i in range(len(queues)):
         queue = item(queues, i)
         if PyTuple_GET_ITEM(queue, 0) != topic or PyTuple_GET_ITEM(queue, 1) != broker:
@@ -137,13 +81,14 @@ cdef int64_t lay_out_routes(tuple queues, column_t *topics, column_t *brokers, i
             route_offsets[topics.n] = i
             append(topics, topic)
             append(brokers, broker)
-        queue_ids[i] = <index_t> PyLong_AsLongAndOverflow(PyTuple_GET_ITEM(queue, 2), &overflow)
+        queue_ids[i] = queue_id(queue)
     route_offsets[topics.n] = len(queues)
     return topics.n
 
 
-def consistent_hash(tuple queues not None, tuple client_ids not None, index_t virtual_nodes, owner_t[::1] out not None):
-    """Owners of one group; False, with nothing written, if a queue or an id is not plain, or the level in use is."""
+def consistent_hash(tuple queues not None, tuple client_ids not None, index_t virtual_nodes, owner_t position,
+                    owner_t[::1] out):
+    """One group of objects: what `answer` gives of its owners, None where they or the level in use are plain or odd."""
     cdef const rmq_rings_t *rings = rmq_rings(False)
     cdef const rmq_md5_t *of_points = rmq_md5(<int64_t> len(client_ids) * virtual_nodes)
     cdef const rmq_md5_t *of_queues = rmq_md5(len(queues))
@@ -155,8 +100,8 @@ def consistent_hash(tuple queues not None, tuple client_ids not None, index_t vi
     cdef rmq_ring_t ring
     cdef bint found
     if n_text < 0 or not (rings and of_points and of_queues):
-        return False
-    n_bytes = 3 * n_text + 8 * (m + 3 * n + n_scratch) + 4 * (n_points + 3 * n) + 64 * 16
+        return None
+    n_bytes = 3 * n_text + 8 * (m + 3 * n + n_scratch) + 4 * (n_points + 4 * n) + 64 * 17
     memory = <byte_t *> malloc(n_bytes) if n_bytes <= PY_SSIZE_T_MAX else NULL
     if memory == NULL:
         raise MemoryError(f"no memory for {n_points} ring points")
@@ -169,6 +114,7 @@ def consistent_hash(tuple queues not None, tuple client_ids not None, index_t vi
     queue_ids = <index_t *> carve(&at, n * sizeof(index_t))
     points = <hash_t *> carve(&at, n_points * sizeof(hash_t))
     hashes = <hash_t *> carve(&at, n * sizeof(hash_t))
+    owners = <owner_t *> carve(&at, n * sizeof(owner_t))
     for i in range(m):
         append(&ids, item(client_ids, i))
     n_routes = lay_out_routes(queues, &topics, &brokers, rows, route_offsets, queue_ids)
@@ -177,6 +123,8 @@ def consistent_hash(tuple queues not None, tuple client_ids not None, index_t vi
         of_queues.queues(topics.values, topics.offsets, brokers.values, brokers.offsets, rows, rows, route_offsets, 0, n_routes,
                          queue_ids, hashes)
         rings.start(&ring, virtual_nodes, <uint64_t *> carve(&at, n_scratch * 8))
-        found = rings.take(&ring, points, <index_t> m, n, 1) and rings.locate(&ring, hashes, n, &out[0])
-    free(memory)
-    return found
+        found = rings.take(&ring, points, <index_t> m, n, 1) and rings.locate(&ring, hashes, n, owners)
+    try:
+        return answer(queues, owners, position, out) if found else None
+    finally:
+        free(memory)

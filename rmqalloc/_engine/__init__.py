@@ -13,7 +13,8 @@ strings    Java's order of text (UTF-16 code units, straight from UTF-8), repeat
 ragged     distinct rows of ragged columns, gathering of rows, stable order of numbers
 md5        first 32 bits of MD5 of many short keys: ring points of client ids, hashes of queues
 crc32      CRC-32 of many short keys, for the ring of client-go
-ring_of_one  the ring for one group of Python objects: the thin path of a client that rebalances
+ring_of_one  the ring for one group of Python objects: the thin path of a client that rebalances; ``slots`` and ``preferences``
+           have one of their own, ``own_group`` and ``match_group``
 ring       the client whose point comes at or after each queue's hash
 names      names as numbers: Java's hash of text, the slots that client ids carry, a number for every queue
 slots      owners by slot numbers: anchors, the sizes between them, holes

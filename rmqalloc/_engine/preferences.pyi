@@ -4,6 +4,8 @@ Units without queues or clients are passed over. `match` reads the number of eac
 and of each client of ``clients[slot_starts[u]:]``, and writes positions in the client list to ``out[out_starts[u]:]``.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +26,11 @@ def match(
     out: NDArray[np.int32],
 ) -> None:
     """The best pairs first, loads that differ by one at most; or in rounds each client asks for its next favourite, by two."""
+
+def match_group(
+    queues: tuple[Any, ...], client_ids: tuple[str, ...], in_rounds: bool, position: int, out: NDArray[np.int32] | None
+) -> list[Any] | int | None:
+    """Divide one group of objects. See `ring_of_one.consistent_hash`."""
 
 def isa() -> str:
     """Name the instruction set in use: ``avx512``, ``avx2``, ``neon``, ``scalar`` or ``plain``."""

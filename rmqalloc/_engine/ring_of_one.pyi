@@ -6,12 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 def consistent_hash(
-    queues: tuple[Any, ...], client_ids: tuple[str, ...], virtual_nodes: int, out: NDArray[np.int32]
-) -> bool:
-    """Write the owners of a group of distinct, non-empty client ids; tuples, since no thread can change them meanwhile.
+    queues: tuple[Any, ...],
+    client_ids: tuple[str, ...],
+    virtual_nodes: int,
+    position: int,
+    out: NDArray[np.int32] | None,
+) -> list[Any] | int | None:
+    """Return the queues of the client at a position; or, given an array, write all owners to it and return their number.
 
-    Returns False, with nothing written, if a queue is no 3-tuple of str, str and int32, or a name is no plain text. With
-    repeated ids the owners are those of ids numbered from 0 each, which is not what RocketMQ does: the caller checks.
+    Tuples, since no thread can change them meanwhile. None, with nothing written, if a queue is no 3-tuple of str, str and
+    int32, a name is no plain text, or a client id is empty or there twice.
 
     Raises
     ------

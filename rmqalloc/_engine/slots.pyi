@@ -1,5 +1,7 @@
 """Owners of queues by the slot numbers of clients, so that few move when slots come and go."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +40,17 @@ def own(
     chained : bool
         Whether bases are chains, those of version 2.
     """
+
+def own_group(
+    queues: tuple[Any, ...],
+    client_ids: tuple[str, ...],
+    before: bytes,
+    after: bytes,
+    chained: bool,
+    position: int,
+    out: NDArray[np.int32] | None,
+) -> list[Any] | int | None:
+    """Divide one group of objects; slots stand between two texts, see `names.find_slots`. See `ring_of_one.consistent_hash`."""
 
 def number(
     slot_offsets: NDArray[np.int64],

@@ -20,7 +20,7 @@ from rmqalloc.model import queue_fields
 from rmqalloc.strategies._machine_room import MachineRoom, of_queues
 from rmqalloc.strategies._parallel import equal_parts, in_threads
 from rmqalloc.strategies._reasons import Queues, Reasons
-from rmqalloc.strategies.base import ExclusiveStrategy, Owners, Strategy, as_of_now
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners, as_of_now
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash, Ring
 from rmqalloc.strategies.hashing import STEP, Hashes, Pieces
 from rmqalloc.strategies.owner_vectors import rename_holders
@@ -38,7 +38,7 @@ class _GoFunction(ExclusiveStrategy):
         for i, queue in enumerate(mq_all):
             if None in queue_fields(queue):
                 raise ArgumentTypeError(f"queue {i} has a null field, which a string of Go cannot be: {queue!r}")
-        return Strategy._group_owners(self, mq_all, cid_all)  # and not by the thin path of Java's ring
+        return super()._group_owners(mq_all, cid_all)
 
     if not TYPE_CHECKING:  # typed as `ExclusiveStrategy.allocate` is
 
@@ -108,6 +108,9 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
 
     def _hash(self, key: str) -> int:
         return zlib.crc32(key.encode("utf-8", "replace"))
+
+    def _divide(self, queues: tuple[Any, ...], client_ids: tuple[str, ...], position: int, out: Owners | None) -> None:
+        return None  # that kernel is of Java's ring
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         if self.virtual_nodes == 0:

@@ -14,8 +14,9 @@ from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, longest_of, offsets_of, utf8_of
 from rmqalloc.strategies._numbers import Kernel, MakeKernel, Numbers, by_unit, own_slots, queue_numbers, topic_hashes
+from rmqalloc.strategies._one_group import DividesOneGroup
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
-from rmqalloc.strategies.base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.strategies.base import Owners, group_fleet
 from rmqalloc.strategies.owner_vectors import vacate
 from rmqalloc.strategies.parameters import Parameter
 
@@ -32,7 +33,7 @@ DIGITS = 6
 FILE = "ordinal-tables.txt"
 
 
-class Ordinal(ExclusiveStrategy):
+class Ordinal(DividesOneGroup):
     """Queues stay with slot numbers that survive a restart; a slot below the highest that leaves moves no others.
 
     Parameters
@@ -86,6 +87,7 @@ class Ordinal(ExclusiveStrategy):
         if not isinstance(tables, bool | np.bool_):
             raise ArgumentTypeError(f"tables must be True or False, got {tables!r}")
         self.pattern, self.tables = pattern, bool(tables)
+        self._around = utf8_of(before), utf8_of(after)
 
     def get_name(self) -> str:
         """``ORDINAL/1``: the version is of the definition, since clients of different ones would own queues twice."""
@@ -105,9 +107,8 @@ class Ordinal(ExclusiveStrategy):
     def _taking_part(self, fleet: Fleet) -> Index:
         """Return the slot of every entry of the client lists."""
         ids = fleet.client_lists.client_ids
-        before, _, after = self.pattern.partition("#")
         found = np.empty(len(ids), np.int32)
-        begins, ends = (np.frombuffer(utf8_of(text), np.uint8) for text in (before, after))
+        begins, ends = (np.frombuffer(text, np.uint8) for text in self._around)
         names.find_slots(ids.values, ids.offsets, begins, ends, found)
         found[~own_slots(fleet)] = NO_PART
         return found
@@ -152,6 +153,13 @@ class Ordinal(ExclusiveStrategy):
             )  # fmt: skip
 
         return make
+
+    def _divide(
+        self, queues: tuple[Any, ...], client_ids: tuple[str, ...], position: int, out: Owners | None
+    ) -> list[Any] | int | None:
+        return (
+            None if self.tables else slots.own_group(queues, client_ids, *self._around, self._is_chained, position, out)
+        )
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         if self.tables and (errors := self.fleet_errors(group_fleet(mq_all, cid_all))):
@@ -246,7 +254,6 @@ def tables() -> OrderTables:
     >>> tables().slots_for(np.array([2, 3, 60, 120])).tolist()
     [6, 4, 6, 6]
     """
-
     from importlib.resources import files  # brings tempfile and more, for one strategy
 
     lines = files(__package__).joinpath(FILE).read_text("ascii").splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +12,14 @@ from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, Strings
 from rmqalloc.strategies._numbers import Halves, Kernel, by_unit, queue_numbers
+from rmqalloc.strategies._one_group import DividesOneGroup
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
-from rmqalloc.strategies.base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.strategies.base import Owners, group_fleet
 from rmqalloc.strategies.owner_vectors import vacate
 from rmqalloc.strategies.parameters import Parameter
 
 
-class Stable(ExclusiveStrategy):
+class Stable(DividesOneGroup):
     """Every queue and client have a score for each other, and the best pairs come first, as far as there is room.
 
     Parameters
@@ -54,6 +56,11 @@ class Stable(ExclusiveStrategy):
     def get_name(self) -> str:
         """``STABLE/1``: the version is of the definition, since clients of different ones would own queues twice."""
         return "STABLE/1"
+
+    def _divide(
+        self, queues: tuple[Any, ...], client_ids: tuple[str, ...], position: int, out: Owners | None
+    ) -> list[Any] | int | None:
+        return preferences.match_group(queues, client_ids, self.slack == 1, position, out)
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if fleet.is_sparse:

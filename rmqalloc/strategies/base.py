@@ -153,8 +153,10 @@ class Strategy(ABC):
         """
         mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         position = position_of(current_cid, mq_all, cid_all)
-        if position < 0:
-            return []
+        return self._queues_of(position, mq_all, cid_all) if position >= 0 else []
+
+    def _queues_of(self, position: int, mq_all: Sequence[Queue], cid_all: Sequence[str]) -> list[Queue]:
+        """Return the queues of the client at a place of a list of client ids that may hold anything."""
         check_client_ids(cid_all)
         owners = self._group_owners(mq_all, cid_all).tolist()
         return [queue for queue, owner in zip(mq_all, owners, strict=True) if owner == position]
@@ -434,7 +436,8 @@ def in_order(mq_all: Any, cid_all: Any, sort: bool) -> tuple[Any, Any]:
 
 def check_lists(mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> None:
     """Check the two lists as Java does, in its order and with its texts."""
-    _check_sequences(mq_all, cid_all)
+    if type(mq_all) not in _LISTS or type(cid_all) not in _LISTS:
+        _check_sequences(mq_all, cid_all)
     if not mq_all:
         raise ArgumentError(NO_QUEUES)
     if not cid_all:
@@ -443,8 +446,6 @@ def check_lists(mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> 
 
 def _check_sequences(mq_all: Any, cid_all: Any) -> None:
     """Refuse arrays, sets and whatever else is not read by position as a list is."""
-    if type(mq_all) in _LISTS and type(cid_all) in _LISTS:
-        return
     for name, given in (("mq_all", mq_all), ("cid_all", cid_all)):
         if given is not None and not hasattr(given, "index"):
             raise ArgumentTypeError(f"{name} must be a sequence, such as a list, got {type(given).__name__}")
@@ -455,7 +456,8 @@ def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: 
 
     ``AbstractAllocateMessageQueueStrategy.check`` and ``List.indexOf``.
     """
-    _check_sequences(mq_all, cid_all)
+    if type(mq_all) not in _LISTS or type(cid_all) not in _LISTS:
+        _check_sequences(mq_all, cid_all)
     if not current_cid:
         raise ArgumentError(NO_CURRENT)
     if not mq_all:

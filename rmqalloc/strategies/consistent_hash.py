@@ -17,9 +17,10 @@ from rmqalloc.fleet.columns import Index, Offsets, distinct
 from rmqalloc.fleet.fleet import listed_queues
 from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.model import queue_text
+from rmqalloc.strategies._one_group import DividesOneGroup
 from rmqalloc.strategies._parallel import equal_parts, in_threads
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
-from rmqalloc.strategies.base import ExclusiveStrategy, Owners
+from rmqalloc.strategies.base import Owners
 from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, hash_ids, is_small, md5_queues, ring_at_once
 from rmqalloc.strategies.owner_vectors import rename_holders, vacate
 from rmqalloc.strategies.parameters import Parameter
@@ -39,7 +40,7 @@ COMMON_VIRTUAL_NODES = (DEFAULT_VIRTUAL_NODES, 16, 20, 32, 50, 64, 100, 128, 160
 ROUNDS = 8
 
 
-class ConsistentHash(ExclusiveStrategy):
+class ConsistentHash(DividesOneGroup):
     """Every client puts virtual nodes on a ring; a queue belongs to the first node at or after its own hash.
 
     Parameters
@@ -159,18 +160,12 @@ class ConsistentHash(ExclusiveStrategy):
         """Return Java's ``getName()`` text: ``CONSISTENT_HASH``."""
         return "CONSISTENT_HASH"
 
-    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
-        queues, client_ids = tuple(mq_all), tuple(cid_all)  # the kernel reads them twice
-        out = np.empty(len(queues), np.int32)
-        if (
-            self.hash_function is None
-            and len(client_ids) * self.virtual_nodes + len(queues) <= STEP
-            and len(set(client_ids)) == len(client_ids)
-            and "" not in client_ids
-            and ring_of_one.consistent_hash(queues, client_ids, self.virtual_nodes, out)
-        ):
-            return out
-        return super()._group_owners(queues, client_ids)
+    def _divide(
+        self, queues: tuple[Any, ...], client_ids: tuple[str, ...], position: int, out: Owners | None
+    ) -> list[Any] | int | None:
+        if self.hash_function is not None or len(client_ids) * self.virtual_nodes + len(queues) > STEP:
+            return None
+        return ring_of_one.consistent_hash(queues, client_ids, self.virtual_nodes, position, out)
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if self.virtual_nodes == 0:

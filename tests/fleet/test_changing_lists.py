@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from rmqalloc import MessageQueue, strategy
-from rmqalloc._engine import ring_of_one
+from rmqalloc._engine import preferences, ring_of_one, slots
 
 SECONDS, PATIENCE = 0.4, 30
 LEAST_ANSWERS = 3
@@ -99,9 +99,14 @@ def test_an_answer_is_that_of_one_moment(name: str, verb: str) -> None:
     assert len(found) >= LEAST_ANSWERS
 
 
-def test_the_kernel_of_one_group_takes_what_cannot_change() -> None:
-    out = np.empty(1, np.int32)
-    assert ring_of_one.consistent_hash((("t", "b", 0),), ("x",), 10, out)
-    for queues, client_ids in (([("t", "b", 0)], ("x",)), ((("t", "b", 0),), ["x"])):
+@pytest.mark.parametrize(
+    ("kernel", "parameters"),
+    [(ring_of_one.consistent_hash, (10,)), (slots.own_group, (b"-", b"", False)), (preferences.match_group, (False,))],
+)
+def test_the_kernel_of_one_group_takes_what_cannot_change(kernel: Any, parameters: tuple[Any, ...]) -> None:
+    queue, out = ("t", "b", 0), np.empty(1, np.int32)
+    assert kernel((queue,), ("x",), *parameters, -1, out) == 1
+    assert kernel((queue,), ("x",), *parameters, 0, None) == [queue]
+    for queues, client_ids in (([queue], ("x",)), ((queue,), ["x"])):
         with pytest.raises(TypeError, match="expected tuple, got list"):
-            ring_of_one.consistent_hash(queues, client_ids, 10, out)  # type: ignore[arg-type]
+            kernel(queues, client_ids, *parameters, -1, out)

@@ -54,9 +54,8 @@ uniform and sticky assignors divide all topics of a group at once."""
 
 SPEED = f"""Nanoseconds per queue of CPU time, one thread, in the same run as all of the above.
 
-- *One group*: medians of `assign_fleet` on a fleet of one unit with a warm `out=`, less the same with one queue and
-  one client, so without what our call costs by itself; ids and queues are hashed each time. In brackets all of
-  `assign(queues, client_ids)`, with Python objects in and out.
+- *One group*: medians of `assign(queues, client_ids)`, with Python objects in and out, less the same with one queue and
+  one client, so without what our call costs by itself; ids and queues are hashed each time. In brackets all of the call.
 - *Kafka*: the assignor's own call alone in a warm JVM, all arguments made before: with members that own nothing · after one of
   them has left.
 - *Fleet*: {{units:,}} groups of {FLEET_SHAPE[0] * FLEET_SHAPE[1]} queues and {FLEET_SHAPE[2]} clients, each with a topic and

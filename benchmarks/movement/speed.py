@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from movement.contenders import Contender
 from movement.groups import GroupShape, queues, slot_ids
-from rmqalloc import Fleet
+from rmqalloc import Fleet, MessageQueue
 
 FLEET_SHAPE = (4, 4, 4)
 """Brokers, queues of each, clients."""
@@ -19,7 +19,7 @@ ROUND_NANOSECONDS = 20_000_000
 
 
 class OneGroup(NamedTuple):
-    """Nanoseconds for one group: the whole call of `assign`, and `assign_fleet` without what it costs for one queue."""
+    """Nanoseconds for one group: the whole call of `assign`, and what it takes more than for one queue and one client."""
 
     call: float
     without_fixed: float
@@ -54,19 +54,13 @@ def _calls_per_round(call: Callable[[], object]) -> int:
 
 
 def one_group(contender: Contender, shape: GroupShape, rounds: int) -> OneGroup:
-    """Medians for one group; the fleet of one unit is made beforehand, as Kafka's arguments are."""
+    """Medians for one group; its objects are made beforehand, as Kafka's arguments are."""
     strategy, ids = contender.strategy(), slot_ids(shape.n_clients, random.Random(1))
     listed = queues(shape.n_brokers, shape.n_queues // shape.n_brokers)
-    given = [("order-events", *queue) for queue in listed]
-
-    def kernel(n_queues: int, n_clients: int) -> Callable[[], object]:
-        fleet = Fleet.from_groups([("group", "order-events", listed[:n_queues], ids[:n_clients])])
-        out = np.empty(n_queues, np.int32)
-        return lambda: strategy.assign_fleet(fleet, out)
-
-    calls = [lambda: strategy.assign(given, ids), kernel(shape.n_queues, shape.n_clients), kernel(1, 1)]
+    given = [MessageQueue("order-events", *queue) for queue in listed]
+    calls = [lambda: strategy.assign(given, ids), lambda: strategy.assign(given[:1], ids[:1])]
     times = nanoseconds(calls, rounds)
-    return OneGroup(float(np.median(times[:, 0])), float(np.median(times[:, 1] - times[:, 2])))
+    return OneGroup(float(np.median(times[:, 0])), float(np.median(times[:, 0] - times[:, 1])))
 
 
 def slot_fleet(n_units: int) -> Fleet:

@@ -68,7 +68,7 @@ def apply(scenario: Scenario, fleet: Fleet, rules: Rules | Strategy) -> Changed:
     Examples
     --------
     >>> from rmqalloc import strategy
-    >>> from rmqalloc.scenarios import RemoveClients
+    >>> from rmqalloc.scenarios import RemoveClients, ordered
     >>> fleet = ordered(Fleet.from_groups([("g", "T", [("broker-a", 0)], ["c3", "c1", "c2"])]))
     >>> after = apply(Scenario("less", [RemoveClients(ids="c1")]), fleet, strategy("AVG"))
     >>> after.fleet.client_ids_of(0), after.renamed.tolist()

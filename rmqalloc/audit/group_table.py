@@ -21,9 +21,9 @@ from rmqalloc.audit.finding import SEVERITIES
 from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.not_known import not_known_kinds
 from rmqalloc.audit.reach import reach_of
-from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.client_method import accepted
+from rmqalloc.garbage import no_collection
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.results import TableResult
 from rmqalloc.results.renderer import order_of

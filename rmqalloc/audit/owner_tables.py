@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
 from rmqalloc.audit._queue_rows import QueueRows, exact_sums, nulls_where, queue_rows
@@ -21,11 +22,11 @@ from rmqalloc.audit._signed_groups import ChosenGroups, SignedGroup, chosen_grou
 from rmqalloc.audit.reach import reach_of
 from rmqalloc.audit.reach_answers import Answer
 from rmqalloc.client_ids import host_of
-from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evaluation.differing import evidence_known
 from rmqalloc.evidence import Evidence, Known
 from rmqalloc.fleet.arrow_columns import hosts_of
 from rmqalloc.fleet.columns import distinct, offsets_of
+from rmqalloc.garbage import no_collection
 from rmqalloc.globs import matcher, matching
 from rmqalloc.lazy import lazy_property
 from rmqalloc.ownership.reader_sets import Keys

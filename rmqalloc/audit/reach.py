@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.audit.reach_answers import Answer, WrittenTopics, answers_of
-from rmqalloc.documents.read_budget import no_collection
+from rmqalloc.garbage import no_collection
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.results.and_more import named

@@ -68,7 +68,7 @@ def say(text: str = "", err: bool = False, end: str = "\n") -> None:
 
 def say_lines(lines: Iterable[str]) -> None:
     """Print our lines, each as soon as it is there."""
-    from rmqalloc.documents.read_budget import no_collection
+    from rmqalloc.garbage import no_collection
 
     with no_collection():
         for line in lines:

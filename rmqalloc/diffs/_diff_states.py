@@ -10,9 +10,9 @@ from rmqalloc.diffs._diff_plan import PlanSide, diff_with_plan
 from rmqalloc.diffs._diff_result import ComparedState, Diff
 from rmqalloc.diffs._diff_snapshots import diff_sides
 from rmqalloc.diffs._snapshot_side import SnapshotSide
-from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
+from rmqalloc.garbage import no_collection
 from rmqalloc.plans import Plan
 from rmqalloc.plans.plan_totals import scenario_of
 from rmqalloc.snapshot.matching import ALL, chosen

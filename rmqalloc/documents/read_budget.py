@@ -7,11 +7,7 @@ commas, rows of tables as they are declared or read.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-__all__ = ["MAX_BYTES", "MAX_DEPTH", "made_of_json", "most_made", "most_rows", "no_collection"]
+__all__ = ["MAX_BYTES", "MAX_DEPTH", "made_of_json", "most_made", "most_rows"]
 
 MAX_BYTES = 256 << 20
 """Bytes of one file at most, unpacked; 100,000 clients with the queues they own and their lags take about 50 MB as JSON."""
@@ -23,8 +19,6 @@ _MADE_PER_BYTE = 12
 _BYTES_PER_ROW = 32
 _OBJECT, _LIST, _VALUE, _QUOTE = 240, 120, 32, 30
 """Bytes that Python takes for what JSON writes with these marks, rounded up; a text has two quotes."""
-
-_MANY_OBJECTS = 1 << 15
 
 
 def most_made() -> int:
@@ -47,18 +41,3 @@ def made_of_json(text: str) -> int:
     """
     marks = (("{", _OBJECT), ("[", _LIST), (",", _VALUE), ('"', _QUOTE))
     return sum(text.count(mark) * size for mark, size in marks)
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """No search for cycles among the millions of objects that a large file makes; it takes half of the time and finds none."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            if gc.get_count()[0] > _MANY_OBJECTS and not gc.get_freeze_count():
-                gc.freeze()  # counts them as old, which the next search would go through one by one
-                gc.unfreeze()
-            gc.enable()

@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
 from rmqalloc.evidence.client_method import dialect_of_all, divide_otherwise, divides, kinds_of, method_of_group, spoken
 from rmqalloc.evidence.fit import Fit, OwnedReader, candidates, fits_of, guesses, is_rare, nearby_guesses
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
+from rmqalloc.garbage import no_collection
 from rmqalloc.globs import matcher
 from rmqalloc.snapshot.snapshot import Group, Snapshot, with_fields
 from rmqalloc.strategies.by_name import full_name, is_same, lacks_inner, outer_name

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evaluation.batch_planning import PlanSpec
 from rmqalloc.evaluation.evaluate import Evaluation
 from rmqalloc.evaluation.figures_table import FiguresTable
 from rmqalloc.evidence import Known
 from rmqalloc.evidence.other_dialects import computed_otherwise
+from rmqalloc.garbage import no_collection
 from rmqalloc.globs import matcher
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_inputs import PlanInputs

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.evidence.method import Method
+from rmqalloc.garbage import no_collection
 from rmqalloc.rollouts._replay import Replay, replay_of
 from rmqalloc.rollouts._rollout_tables import (
     exposed_table,

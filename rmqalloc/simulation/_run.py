@@ -10,8 +10,8 @@ import numpy as np
 
 from rmqalloc.defects import all_is_ours
 from rmqalloc.documents.fields import ScenarioError
-from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.errors import ArgumentError
+from rmqalloc.garbage import no_collection
 from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation._actions import perform
 from rmqalloc.simulation._cluster import Cluster

@@ -325,16 +325,16 @@ bench: install
 bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
 	$(CLIFFS) --quick
-	$(COMMANDS) --units 1000 --runs 1
+	$(COMMANDS) --units 1000 --groups 100 --runs 1
 # Work of odd inputs over that of plain ones, by counts: fails above a bound.
 CLIFFS := PYTHONPATH=benchmarks $(BIN)/python -m cliffs
 cliffs: install
 	$(CLIFFS) --docs benchmarks/results.md
 
-# Whole commands beside what a person would write instead, in turns; their owners are compared first.
+# Whole commands beside what a person would write instead, in turns; owners are compared first.
 COMMANDS := PYTHONPATH=benchmarks $(BIN)/python -m commands
 commands: install
-	$(COMMANDS) --docs docs/benchmarks.md && $(BIN)/python benchmarks/chart.py
+	$(COMMANDS) --units 100000 --units 1000000 --units 10000000 --groups 10000 --groups 100000 --docs docs/benchmarks.md && $(BIN)/python benchmarks/chart.py
 
 # Instructions of every kernel, counted by callgrind against the committed counts: repeatable on a busy machine too.
 instructions: install

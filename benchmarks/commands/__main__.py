@@ -1,97 +1,47 @@
-"""Time whole commands and print how many times as long as `rmqalloc bulk` each rival takes."""
+"""Time whole commands in turns: `bulk` beside its rivals, verbs on many groups beside `json.load`."""
 
 import argparse
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from machines import cpu_model
 from table import put
 
-from commands.course import in_turns, run
-
-PROGRAMS = Path(__file__).parent / "programs"
-RIVALS = {
-    "AVG": {"DuckDB, SQL": "duckdb_owners", "Polars": "polars_owners", "pyarrow, read and write": "arrow_copy"},
-    "AVG_BY_CIRCLE": {"DuckDB, SQL": "duckdb_owners", "Polars": "polars_owners"},
-    "CONSISTENT_HASH": {"pyarrow, read and write": "arrow_copy", "NumPy, hashlib": "numpy_ring"},
-}
-SIZES = (100_000, 1_000_000)
-_SLOW = {"numpy_ring": 100_000}
-"""Most units for a program that takes minutes beyond."""
+from commands import many_groups, many_units
 
 
-def contenders(strategy: str, fleet: Path, made: Path, units: int) -> dict[str, list[str]]:
-    """Return the arguments of every contender."""
-    ours = [
-        "-m",
-        "rmqalloc",
-        "bulk",
-        "--in",
-        str(fleet),
-        "-s",
-        strategy,
-        "--show",
-        "owners",
-        "--out",
-        str(made / "bulk"),
-    ]
-    found = {"rmqalloc bulk": ours}
-    for name, program in RIVALS[strategy].items():
-        if units <= _SLOW.get(program, units):
-            found[name] = [str(PROGRAMS / f"{program}.py"), str(fleet), str(made / f"{program}.parquet"), strategy]
-    return found
+def table(kind: ModuleType, sizes: list[int], runs: int) -> str:
+    """Measure one kind of commands, and lay out its table."""
+    lines = [list(kind.HEADER), ["---:", "---", *["---:"] * (len(kind.HEADER) - 2)]]
+    for row in _measured(kind, sizes, runs):
+        print(*row, sep="  ", file=sys.stderr, flush=True)
+        lines.append(row)
+    return f"{cpu_model()}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def rows(units: int, runs: int, folder: Path) -> Iterator[list[str]]:
-    """Yield a row for every strategy and contender."""
-    fleet = folder / f"fleet-{units}"
-    run(["-m", "rmqalloc", "generate", "--units", str(units), "--files", "4", "--out", str(fleet)])
-    for strategy in RIVALS:
-        made = folder / f"{strategy}-{units}"
-        made.mkdir()
-        commands = contenders(strategy, fleet, made, units)
-        for arguments in commands.values():
-            run(arguments)
-        run(["-m", "commands.same_owners", str(made)])
-        taken = in_turns(commands, runs)
-        ours = taken["rmqalloc bulk"]
-        for name, one in taken.items():
-            yield [
-                f"{units:,}", strategy, name, f"{one.wall:.2f} s", f"{one.spread:.0%}", f"{one.cpu:.2f} s",
-                f"{one.mebibytes:,.0f} MiB", f"{ours.wall / one.wall:.2f}", f"{ours.cpu / one.cpu:.2f}",
-            ]  # fmt: skip
+def _measured(kind: ModuleType, sizes: list[int], runs: int) -> Iterator[list[str]]:
+    with tempfile.TemporaryDirectory(prefix="commands-") as folder:
+        for size in sizes:
+            yield from kind.rows(size, runs, Path(folder))
 
 
 def main() -> None:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(prog="python -m commands", description="Whole commands beside their rivals")
-    parser.add_argument("--units", type=int, action="append", help="units of a fleet; repeats")
+    parser.add_argument("--units", type=int, action="append", default=[], help="units of a fleet; repeats")
+    parser.add_argument("--groups", type=int, action="append", default=[], help="groups of a snapshot; repeats")
     parser.add_argument("--runs", type=int, default=5, help="rounds that count")
-    parser.add_argument("--docs", type=Path, help="file whose marked section gets the table")
+    parser.add_argument("--docs", type=Path, help="file whose marked sections get the tables")
     given = parser.parse_args()
-    header = [
-        "units",
-        "strategy",
-        "command",
-        "wall",
-        "spread",
-        "CPU",
-        "memory",
-        "bulk's wall over it",
-        "bulk's CPU over it",
-    ]
-    lines = [header, ["---:", "---", "---", *["---:"] * 6]]
-    with tempfile.TemporaryDirectory(prefix="commands-") as folder:
-        for units in given.units or SIZES:
-            for row in rows(units, given.runs, Path(folder)):
-                print(*row, sep="  ", file=sys.stderr, flush=True)
-                lines.append(row)
-    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
-    print(f"{cpu_model()}\n\n{table}")
-    if given.docs:
-        put(given.docs, f"{cpu_model()}\n\n{table}", "commands")
+    for kind, sizes, section in ((many_units, given.units, "commands"), (many_groups, given.groups, "many-groups")):
+        if sizes:
+            text = table(kind, sizes, given.runs)
+            print(text, end="\n\n")
+            if given.docs:
+                put(given.docs, text, section)
 
 
 if __name__ == "__main__":

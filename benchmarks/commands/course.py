@@ -5,8 +5,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import median
 from typing import NamedTuple
+
+PROGRAMS = Path(__file__).parent / "programs"
 
 
 class Run(NamedTuple):
@@ -24,6 +27,10 @@ class Taken(NamedTuple):
     cpu: float
     mebibytes: float
     spread: float
+
+    def cells(self) -> list[str]:
+        """Return what a table shows of it: wall, spread, CPU, memory."""
+        return [f"{self.wall:.2f} s", f"{self.spread:.0%}", f"{self.cpu:.2f} s", f"{self.mebibytes:,.0f} MiB"]
 
 
 def run(arguments: Sequence[str]) -> Run:

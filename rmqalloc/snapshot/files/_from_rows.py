@@ -63,30 +63,32 @@ class Rows:
         self._topics: dict[str, dict[str, Row]] = {}
         self._seen: dict[str, dict[str, int]] = {}
         self._groups: dict[str, _Group] = {}
-        self._shapes: set[tuple[str, ...]] = set()
+        self._said: dict[tuple[str, ...], _Said] = {}
+        self._made: dict[tuple[Any, ...], tuple[TopicBroker, ...]] = {}
 
     def add(self, row: Row) -> None:
         """Take one row."""
-        if (shape := tuple(row)) not in self._shapes:
+        if (said := self._said.get(shape := tuple(row))) is None:
             _check_shape(shape)
-            self._shapes.add(shape)
-        topic, broker = row.get("topic"), row.get("broker_name")
+            said = self._said[shape] = _Said.by(shape)
+        topic, broker, name = row.get("topic"), row.get("broker_name"), row.get("consumer_group")
         if topic is not None:
-            self._add_topic(topic, broker, row)
-        if "consumer_group" in row:
-            group = self._groups.setdefault(row["consumer_group"], _Group())
-            _set(group.values, row, _ITS_OWN, "group", row["consumer_group"])
-            _add_to_group(group, topic, broker, row)
+            self._add_topic(topic, broker, row, said)
+        if name is not None:
+            if (group := self._groups.get(name)) is None:
+                group = self._groups[name] = _Group()
+            _set(group.values, row, said.group, "group", name)
+            _add_to_group(group, topic, broker, row, said)
         elif topic is not None:
-            _set(self._unknown_of_topics.setdefault(topic, {}), row, OF_ANY, "topic", topic)
+            _set(self._unknown_of_topics.setdefault(topic, {}), row, said.unknown, "topic", topic)
         else:
-            _set(self._unknown, row, OF_ANY, "the", "cluster")
+            _set(self._unknown, row, said.unknown, "the", "cluster")
 
-    def _add_topic(self, topic: str, broker: str | None, row: Row) -> None:
-        if "consumer_group" not in row or any(name in row for name in OF_BROKER):
+    def _add_topic(self, topic: str, broker: str | None, row: Row, said: _Said) -> None:
+        if "consumer_group" not in row or said.broker:
             brokers = self._topics.setdefault(topic, {})
             if broker is not None:
-                _set(brokers.setdefault(broker, {}), row, OF_BROKER, f"topic {printable(topic)} on broker", broker)
+                _set(brokers.setdefault(broker, {}), row, said.broker, "topic %s on broker", broker, topic)
         if broker is not None:
             seen = self._seen.setdefault(topic, {})
             seen[broker] = max(seen.get(broker, 0), row.get("queue_id", -1) + 1)
@@ -96,11 +98,9 @@ class Rows:
         topics = self._topics or {topic: {broker: {} for broker in seen} for topic, seen in self._seen.items()}
         made, guessed = [], 0
         for topic, brokers in topics.items():
-            n_guessed = sum("read_queue_nums" not in values for values in brokers.values())
+            entries, n_guessed = self._brokers(brokers, self._seen.get(topic, {}))
             unknown = _GUESSED if n_guessed else {}
-            unknown = unknown | _reasons(self._unknown_of_topics.get(topic, {}))
-            entries = tuple(self._broker(topic, name, values) for name, values in brokers.items())
-            made.append(Topic(topic, entries, unknown))
+            made.append(Topic(topic, entries, unknown | _reasons(self._unknown_of_topics.get(topic, {}))))
             guessed += n_guessed
         warnings = (
             f"read_queue_nums is not given for {guessed} brokers of topics; their queues were counted by the highest queue_id",
@@ -118,9 +118,32 @@ class Rows:
             raise source.error(str(error)) from None
         return with_shared(snapshot), warnings
 
-    def _broker(self, topic: str, name: str, values: Row) -> TopicBroker:
-        given = {("machine_room" if key == "broker_room" else key): value for key, value in values.items()}
-        return TopicBroker(name, **({"read_queue_nums": self._seen[topic][name]} | given))
+    def _brokers(self, brokers: Mapping[str, Row], seen: Mapping[str, int]) -> tuple[tuple[TopicBroker, ...], int]:
+        """Return the brokers of a topic, which topics that have equal ones share, and of how many the queues are guessed."""
+        given = {
+            name: values if "read_queue_nums" in values else {"read_queue_nums": seen[name], **values}
+            for name, values in brokers.items()
+        }
+        key = tuple((name, *values.items()) for name, values in given.items())
+        if (made := self._made.get(key)) is None:
+            made = self._made[key] = tuple(_broker(name, values) for name, values in given.items())
+        return made, sum("read_queue_nums" not in values for values in brokers.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Filled cells of rows of one shape, by what they are of."""
+
+    broker: tuple[str, ...]
+    client: tuple[str, ...]
+    queue: tuple[str, ...]
+    group: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @classmethod
+    def by(cls, shape: tuple[str, ...]) -> _Said:
+        kinds = OF_BROKER, OF_CLIENT, OF_QUEUE, _ITS_OWN, OF_ANY
+        return cls(*(tuple(name for name in kind if name in shape) for kind in kinds))
 
 
 def from_rows(rows: Iterable[Row]) -> tuple[Snapshot, tuple[str, ...]]:
@@ -146,7 +169,11 @@ def _check_shape(filled: tuple[str, ...]) -> None:
             raise SnapshotError(f"{name} is filled and {' and '.join(missing)} not; together they say what it is of")
 
 
-def _add_to_group(group: _Group, topic: str | None, broker: str | None, row: Row) -> None:
+def _broker(name: str, values: Row) -> TopicBroker:
+    return TopicBroker(name, **{("machine_room" if key == "broker_room" else key): one for key, one in values.items()})
+
+
+def _add_to_group(group: _Group, topic: str | None, broker: str | None, row: Row, said: _Said) -> None:
     client_id = row.get("client_id")
     if client_id is not None:
         if topic is None:
@@ -155,7 +182,7 @@ def _add_to_group(group: _Group, topic: str | None, broker: str | None, row: Row
             group.by_id.setdefault(client_id, client)
         else:
             client = group.by_id.get(client_id) or group.by_id.setdefault(client_id, {"client_id": client_id})
-        _set(client, row, OF_CLIENT, "client", client_id)
+        _set(client, row, said.client, "client", client_id)
     if topic is None:
         return
     if broker is None:
@@ -167,33 +194,27 @@ def _add_to_group(group: _Group, topic: str | None, broker: str | None, row: Row
     elif "queue_id" in row:
         queue = MessageQueue(topic, broker, row["queue_id"])
         group.implied[topic] = None
-        if any(name in row for name in OF_QUEUE):
-            _set(
-                group.lags.setdefault(queue, {}),
-                row,
-                OF_QUEUE,
-                f"group {printable(row['consumer_group'])} at",
-                str(queue),
-            )
+        if said.queue:
+            _set(group.lags.setdefault(queue, {}), row, said.queue, "group %s at", queue, row["consumer_group"])
         if client_id is not None:
             group.owned.setdefault(client_id, {})[queue] = None
     else:
         raise SnapshotError(f"a row of a group names broker {printable(broker)} and no queue_id; give both or neither")
 
 
-def _set(known: Row, row: Row, names: Iterable[str], kind: str, called: str) -> None:
+def _set(known: Row, row: Row, names: Iterable[str], kind: str, called: object, whose: str = "") -> None:
     """Keep what a row says of a thing; it may be said again, but not otherwise."""
     for name in names:
-        if name in row and known.setdefault(name, row[name]) != row[name]:
-            what = f"{name} of {kind} {printable(called)} is {row[name]!r} here and {known[name]!r} further up"
-            raise SnapshotError(what)
+        if known.setdefault(name, row[name]) != row[name]:
+            what = f"{name} of {kind.replace('%s', printable(whose))} {printable(str(called))}"
+            raise SnapshotError(f"{what} is {row[name]!r} here and {known[name]!r} further up")
 
 
 def _group(name: str, group: _Group, silent: Mapping[str, str]) -> Group:
     values = dict(group.values)
     unknown = {**silent, **_reasons(values)}
     values.pop("unknown", None)
-    params = _json("strategy_params", values.pop("strategy_params", "{}"))
+    params = _json("strategy_params", values.pop("strategy_params", None))
     if "virtual_nodes" in values:
         params["virtual_nodes"] = values.pop("virtual_nodes")
     # Clients that own queues and have no row of their own come after those that have one.
@@ -247,11 +268,13 @@ def _lag(queue: MessageQueue, values: Row) -> Lag:
 
 
 def _reasons(values: Row) -> dict[str, Any]:
-    return _json("unknown", values.get("unknown", "{}"))
+    return _json("unknown", values.get("unknown"))
 
 
-def _json(name: str, text: str) -> dict[str, Any]:
+def _json(name: str, text: str | None) -> dict[str, Any]:
     """Return the object that a cell holds as JSON, an empty one without the cell."""
+    if text is None:
+        return {}
     try:
         found = json_text.loads(text)
     except DocumentError as error:

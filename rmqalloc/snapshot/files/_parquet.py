@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
 import pyarrow as pa
@@ -74,10 +75,13 @@ def _rows(source: Source) -> Iterator[Row]:
     readers = [_Column(name) for name in named]
     for batch in file.iter_batches(_ROWS_AT_ONCE, columns=given):
         batch.validate(full=True)  # a damaged file may hold places outside of its dictionaries
-        places = map(batch.schema.names.index, given)
-        columns = [reader.values(batch.column(i)) for reader, i in zip(readers, places, strict=True)]
-        for cells in zip(*columns, strict=True):
-            yield {name: cell for name, cell in zip(named, cells, strict=True) if cell is not None and cell != ""}
+        columns = {
+            name: reader.values(batch.column(one)) for name, one, reader in zip(named, given, readers, strict=True)
+        }
+        holds_any = {name for name, one in zip(named, given, strict=True) if batch.column(one).null_count < len(batch)}
+        filled = {name: cells for name, cells in columns.items() if name in holds_any}
+        for cells in zip(*filled.values(), strict=True) if filled else repeat((), len(batch)):
+            yield {name: cell for name, cell in zip(filled, cells, strict=True) if cell is not None and cell != ""}
 
 
 def _is_text(kind: Any) -> bool:

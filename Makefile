@@ -326,6 +326,7 @@ bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
 	$(CLIFFS) --quick
 	$(COMMANDS) --units 1000 --groups 100 --runs 1
+	$(COMMANDS).parts --units 1000
 # Work of odd inputs over that of plain ones, by counts: fails above a bound.
 CLIFFS := PYTHONPATH=benchmarks $(BIN)/python -m cliffs
 cliffs: install

@@ -11,6 +11,7 @@ from machines import cpu_model
 from table import put
 
 from commands import many_groups, many_units
+from rmqalloc.evaluation.parquet_plan import processors
 
 
 def table(kind: ModuleType, sizes: list[int], runs: int) -> str:
@@ -19,7 +20,7 @@ def table(kind: ModuleType, sizes: list[int], runs: int) -> str:
     for row in _measured(kind, sizes, runs):
         print(*row, sep="  ", file=sys.stderr, flush=True)
         lines.append(row)
-    return f"{cpu_model()}\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return f"{cpu_model()}, {processors()} cores\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _measured(kind: ModuleType, sizes: list[int], runs: int) -> Iterator[list[str]]:

@@ -10,7 +10,7 @@ HEADER = ("groups", "what", "wall", "spread", "CPU", "memory", "wall over json.l
 
 
 def written(groups: int, path: Path, leaves_every: int | None = None) -> Path:
-    """Write a snapshot of groups of 4 clients, each on 3 topics of its own with 16 queues; in every so many one client has left."""
+    """Write a snapshot of groups of 4 clients, each on 3 topics of 16 queues; in every so many one client has left."""
     brokers = [{"broker_name": name, "read_queue_nums": 8, "write_queue_nums": 8} for name in ("broker-a", "broker-b")]
     topics, found = [], []
     for group in range(groups):

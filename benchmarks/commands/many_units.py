@@ -10,14 +10,36 @@ RIVALS = {
     "AVG_BY_CIRCLE": {"DuckDB, SQL": "duckdb_owners", "Polars": "polars_owners"},
     "CONSISTENT_HASH": {"pyarrow, read and write": "arrow_copy", "NumPy, hashlib": "numpy_ring"},
 }
-HEADER = ("units", "strategy", "command", "wall", "spread", "CPU", "memory", "bulk's wall over it", "bulk's CPU over it")
+HEADER = (
+    "units",
+    "strategy",
+    "command",
+    "wall",
+    "spread",
+    "CPU",
+    "memory",
+    "bulk's wall over it",
+    "bulk's CPU over it",
+)
 _SLOW = {"numpy_ring": 100_000}
 """Most units for a program that takes minutes beyond."""
 
 
 def contenders(strategy: str, fleet: Path, made: Path, units: int) -> dict[str, list[str]]:
     """Return the arguments of every contender."""
-    ours = ["-m", "rmqalloc", "bulk", "--in", str(fleet), "-s", strategy, "--show", "owners", "--out", str(made / "bulk")]
+    ours = [
+        "-m",
+        "rmqalloc",
+        "bulk",
+        "--in",
+        str(fleet),
+        "-s",
+        strategy,
+        "--show",
+        "owners",
+        "--out",
+        str(made / "bulk"),
+    ]
     found = {"rmqalloc bulk": ours}
     for name, program in RIVALS[strategy].items():
         if units <= _SLOW.get(program, units):

@@ -28,7 +28,7 @@ MUTANTS = [
     Mutant("rmqalloc/cli/_explain_command.py", "len(number) < 10):", "len(number) <= 10):", "a queue of ten digits is looked for", f"{_LIMITS} nine_digits"),
     Mutant("rmqalloc/cli/_compare_command.py", " or (exit_codes.FAILURE if found.refused else 0)", "", "a comparison that lacks a row ends with 0", f"{_ROOMS} lacks_a_row"),
     Mutant("rmqalloc/plans/comparison.py", "[ErrCode.GOOD, ErrCode.EMPTY]", "[ErrCode.GOOD]", "a group without clients makes a comparison fail", f"{_ROOMS} no_fault_of_a_candidate"),
-    Mutant("rmqalloc/plans/unmatched.py", 'pc.not_equal(columns["err_code"], int(ErrCode.GOOD))', 'pc.equal(columns["err_code"], int(ErrCode.REFUSED))', "a ring that grows too large says nothing", f"{_ROOMS} grows_too_large"),
+    Mutant("rmqalloc/plans/unmatched.py", 'pc.equal(columns["err_code"], int(ErrCode.GOOD))', 'pc.not_equal(columns["err_code"], int(ErrCode.REFUSED))', "a ring that grows too large says nothing", f"{_ROOMS} grows_too_large"),
     Mutant("rmqalloc/fleet/arrow.py", "if offsets[-1] < _OF_INT64:", "if offsets[-1] <= _OF_INT64:", "2**31 owners have offsets of int32", f"{_LIMITS} as_wide"),
     Mutant("rmqalloc/fleet/arrow.py", "if column.offsets[-1] < _OF_INT64 else", "if column.offsets[-1] <= _OF_INT64 else", "2**31 bytes of text have offsets of int32", f"{_LIMITS} as_wide"),
     Mutant("rmqalloc/fleet/arrow_columns.py", "(given < least)", "(given <= least)", "beside a null the least number is wrong", f"{_LIMITS} integers_of_arrow"),

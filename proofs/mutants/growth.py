@@ -113,8 +113,8 @@ MUTANTS = [
     ),
     Mutant(
         "rmqalloc/snapshot/units.py",
-        "chain[Any](readable, distinct)",
-        "chain[Any](readable, clients)",
+        "chain[Any](readable_of.values(), distinct)",
+        "chain[Any](readable_of.values(), clients)",
         "clients of a group are asked for their room once per topic",
         _TESTS,
     ),

@@ -23,7 +23,7 @@ MUTANTS = [
     Mutant(_JSON, "if len(found) < len(pairs):", "if not pairs:", "the last of two equal keys wins in JSON", _DOCUMENTS),
     Mutant(_JSON, 'is_key = token == "{"', "is_key = False", "the place of a key given twice is not found", _DOCUMENTS),
     Mutant(_JSON, "for _ in range(MAX_DEPTH):", "for _ in range(MAX_DEPTH + 1):", "JSON may be deeper than YAML", _DOCUMENTS),
-    Mutant(_JSON, ", parse_float=_finite", "", "1e999 is infinite", _DOCUMENTS),
+    Mutant(_JSON, "(text, parse_constant=_finite, parse_float=_finite)", "(text, parse_constant=_finite)", "1e999 is infinite", _DOCUMENTS),
     Mutant(_JSON, "|(?<!{_HIGH}){_LOW}", "", "the second half of a pair passes alone", _DOCUMENTS),
     Mutant(_YAML, "if key in found:", "if not key:", "the last of two equal keys wins in YAML", _DOCUMENTS),
     Mutant(_YAML, "if merge is not None:", "if merge == 1:", "the last of two merges wins", _DOCUMENTS),
@@ -72,7 +72,7 @@ MUTANTS = [
     Mutant("rmqalloc/audit/_rules_unread.py", "not one.is_readable and one.perm & PERM_WRITE and", "not one.is_readable and", "a broker that nobody writes to is called unread", _UNREAD),
     Mutant("rmqalloc/audit/reach_answers.py", 'others |= dict.fromkeys(unit.unowned, ("no-owner", nobody))', "others |= {}", "a queue that no client takes is called read", _REACH),
     Mutant("rmqalloc/audit/reach_answers.py", "doubt := unit.problem or _doubt(audited.group)", "doubt := unit.problem", "a strategy in doubt is believed", _REACH),
-    Mutant("rmqalloc/audit/_written.py", "min(n_seen, n_written)", "n_written", "queues beyond the read queues are called read", _REACH),
+    Mutant("rmqalloc/audit/_written.py", "min(_n_seen(one), one.n_written_queues)", "one.n_written_queues", "queues beyond the read queues are called read", _REACH),
     Mutant("rmqalloc/strategies/config.py", "for one in self.holders(queue) if one in position), -1)", "for one in self.holders(queue) if one in position), 0)", "a queue in no list goes to the first client", _LISTS),
     Mutant("rmqalloc/strategies/config.py", "if len(both) > 1:", "if len(both) > 2:", "a queue in two lists is planned", _LISTS),
 ]  # fmt: skip

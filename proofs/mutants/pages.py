@@ -28,7 +28,7 @@ _DRAWN = "tests/simulation/test_simulation_svg.py"
 MUTANTS = [
     Mutant(
         _IDLE,
-        " and set(view.client_ids) == set(unit.client_ids)",
+        " and audited.names_all(view.client_ids)",
         "",
         "a client that no broker lists is promised a queue",
         "tests/audit/test_audit_idle.py -k no_broker_lists",

@@ -18,6 +18,7 @@ NOT_CALLED = {
     "rmqalloc.broker._group_info.ConsumerGroupInfo.update_channel": _DATA,
     "rmqalloc.broker._offsets.ConsumerOffsetManager.commit_offsets": "offsets in a broker: numbers that are kept by queue",
     "rmqalloc.diffs._diff_result.Diff.__init__": _RESULT,
+    "rmqalloc.audit.owner_tables.CurrentOwners.only": "positions that `places_where` found in the same table",
     "rmqalloc.documents.document.Document.__init__": _DATA,
     "rmqalloc.documents.document_errors.DocumentError.__init__": "`place` is the text of a line and column",
     "rmqalloc.documents.records.Checked.of": _DATA,
@@ -49,6 +50,7 @@ NOT_CALLED = {
     "rmqalloc.remoting._releases.Profile.__init__": "switches of a release: true or false",
     "rmqalloc.report.sarif_log.sarif": "`places` are lines and columns by name of a group, put into the text as they are",
     "rmqalloc.report.sarif_log.write_findings": "`places` as `sarif`",
+    "rmqalloc.results.where.places_where": "as `rows_where`",
     "rmqalloc.results.where.column_missing": "only the names of a table's columns are read",
     "rmqalloc.results.where.rows_where": "Arrow's own functions compare the columns of a table",
     "rmqalloc.rollouts._batch_budget.BudgetedBatches.__init__": _RESULT,
@@ -56,5 +58,7 @@ NOT_CALLED = {
     "rmqalloc.scenarios.scenario_files.scenarios_of": "`rows` are mappings, which fuzz damages",
     "rmqalloc.scenarios.subfleet.Rules.same": "`n_units` is how much memory is asked for",
     "rmqalloc.simulation._result.Ownership.__new__": "an answer of `simulate`",
+    "rmqalloc.strategies.ordering.QueuesInOrder.__init__": "`ids` are numbers of queues, of which each becomes one as it is",
+    "rmqalloc.strategies.ordering.QueuesInOrder.__getitem__": "a tuple of Python looks up the position",
     "rmqalloc.strategies._pop.FleetShares.__new__": "an answer of `share_fleet`",
 }

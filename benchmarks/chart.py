@@ -95,7 +95,9 @@ def whole() -> str:
     of = {row["command"]: row for row in found if size.items() <= row.items()}
     sql, polars = (of[name]["bulk's wall over it"] for name in ("DuckDB, SQL", "Polars"))
     wall = of["rmqalloc bulk"]["wall"]
-    return f"- **{wall}** a million groups, file to file: {sql} of the time of DuckDB's closed form, {polars} of Polars';"
+    return (
+        f"- **{wall}** a million groups, file to file: {sql} of the time of DuckDB's closed form, {polars} of Polars';"
+    )
 
 
 def spark_ratio(what: str) -> str:

@@ -182,7 +182,7 @@ MUTANTS = [
         "by_reason.setdefault((one.source, one.message), [])",
         "by_reason.setdefault((one.source, one.request + one.message), [])",
         "a thousand lines for one reason",
-        f"{_DAY} -k ends_with_4",
+        f"{_DAY} -k writes_what_was_read",
     ),
     Mutant(
         "rmqalloc/cli/_watch.py",

@@ -12,3 +12,5 @@ def test_each_mutant_fits_the_code_once_and_names_tests_that_exist(area):
         assert mutant.new != mutant.old, mutant.what
         named = [word.split("::")[0] for word in mutant.tests.split() if word.startswith("tests/")]
         assert named and all((ROOT / path).is_file() for path in named), mutant.what
+        chosen = mutant.tests.partition(" -k ")[2]
+        assert any(chosen in (ROOT / path).read_text("utf-8") for path in named), mutant.what

@@ -165,3 +165,11 @@ def test_parquet_columns_of_the_wrong_kind(columns, said, tmp_path):
     pq.write_table(pa.table(columns), path)
     with pytest.raises(SnapshotError, match=said):
         read_snapshot(path)
+
+
+def test_rows_without_a_cell_are_counted_whatever_batch_they_fill(tmp_path):
+    path, n = str(tmp_path / "s.parquet"), 1 << 17
+    topics = pa.array([None] * n + ["t"], pa.string())
+    pq.write_table(pa.table({"topic": topics, "queue_id": pa.array([None] * n + [1], pa.int64())}), path)
+    with pytest.raises(SnapshotError, match=f"row {n + 1}: queue_id is filled"):
+        read_snapshot(path)

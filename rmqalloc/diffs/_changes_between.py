@@ -41,7 +41,7 @@ _OF_CLIENTS = {
 }
 
 
-class Change(NamedTuple):
+class ClusterChange(NamedTuple):
     """One difference; see `CHANGES_SCHEMA`.
 
     Attributes
@@ -62,7 +62,7 @@ class Change(NamedTuple):
     after: str | None = None
 
 
-def changes_between(before: SnapshotSide, after: SnapshotSide) -> list[Change]:
+def changes_between(before: SnapshotSide, after: SnapshotSide) -> list[ClusterChange]:
     """Return all differences, those of topics first. What a partial snapshot does not have is "not seen", and not
     gone."""
     found = list(_of_brokers(before, after))
@@ -93,7 +93,7 @@ _APPEARED = ("appeared", "vanished")
 _JOINED = ("joined", "left")
 
 
-def _of_brokers(before: SnapshotSide, after: SnapshotSide) -> Iterator[Change]:
+def _of_brokers(before: SnapshotSide, after: SnapshotSide) -> Iterator[ClusterChange]:
     """Yield brokers of the cluster, where both snapshots name those that were asked."""
     one, other = ({broker.broker_name: broker for broker in side.snapshot.brokers} for side in (before, after))
     if not one or not other:
@@ -101,38 +101,38 @@ def _of_brokers(before: SnapshotSide, after: SnapshotSide) -> Iterator[Change]:
     for name in _union(one, other):
         if name not in one or name not in other:
             hidden = before.unknown.anything is not None, after.unknown.anything is not None
-            yield Change(_presence("broker", name in other, hidden, _APPEARED), None, broker_name=name)
+            yield ClusterChange(_presence("broker", name in other, hidden, _APPEARED), None, broker_name=name)
         elif (one[name].role, one[name].address) != (other[name].role, other[name].address):
             texts = map(_broker_text, (one[name], other[name]))
-            yield Change("broker", None, None, None, name, None, *texts)
+            yield ClusterChange("broker", None, None, None, name, None, *texts)
 
 
 def _broker_text(broker: Broker) -> str:
     return f"{broker.role} {broker.address}"
 
 
-def _of_topic(name: str, one: Topic | None, other: Topic | None, hidden: tuple[bool, ...]) -> Iterator[Change]:
+def _of_topic(name: str, one: Topic | None, other: Topic | None, hidden: tuple[bool, ...]) -> Iterator[ClusterChange]:
     if one is None or other is None:
-        yield Change(_presence("topic", other is not None, hidden, _APPEARED), "topics", topic=name)
+        yield ClusterChange(_presence("topic", other is not None, hidden, _APPEARED), "topics", topic=name)
         return
     old, new = ({broker.broker_name: broker for broker in topic.brokers} for topic in (one, other))
     for broker in _union(old, new):
         if broker not in old or broker not in new:
             change = _presence("topic_broker", broker in new, hidden, _APPEARED)
             texts = (_queues_text(side.get(broker)) for side in (old, new))
-            yield Change(change, "topics", None, name, broker, None, *texts)
+            yield ClusterChange(change, "topics", None, name, broker, None, *texts)
             continue
         for field, change in _OF_ROUTES.items():
             was, is_ = getattr(old[broker], field), getattr(new[broker], field)
             if was != is_:
-                yield Change(change, "topics", None, name, broker, None, _text(was), _text(is_))
+                yield ClusterChange(change, "topics", None, name, broker, None, _text(was), _text(is_))
 
 
 def _queues_text(broker: TopicBroker | None) -> str | None:
     return None if broker is None else f"{broker.read_queue_nums} read queues"
 
 
-def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[Change]:
+def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[ClusterChange]:
     one, other = before.groups.get(name), after.groups.get(name)
     if one is None or other is None:
         hidden = before.unknown.hides_group(name), after.unknown.hides_group(name)
@@ -140,26 +140,26 @@ def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[
         return
     for topic in sorted({*one.subscriptions} ^ {*other.subscriptions}):
         change = "subscribed" if topic in other.subscriptions else "unsubscribed"
-        yield Change(change, "subscriptions", name, topic)
+        yield ClusterChange(change, "subscriptions", name, topic)
     if (one.strategy, one.strategy_params) != (other.strategy, other.strategy_params):
         was, is_ = map(_strategy_text, (one, other))
         if was != is_:
-            yield Change("strategy", "strategies", name, before=was, after=is_)
+            yield ClusterChange("strategy", "strategies", name, before=was, after=is_)
     for field, change in _OF_GROUPS.items():
         texts = _text(getattr(one, field)), _text(getattr(other, field))
         if texts[0] != texts[1]:
-            yield Change(change, "strategies", name, None, None, None, *texts)
+            yield ClusterChange(change, "strategies", name, None, None, None, *texts)
     if one.clients != other.clients:
         hidden = before.unknown.hides_clients(name), after.unknown.hides_clients(name)
         yield from changes_of_clients(name, one, other, hidden)
     if one.broker_client_ids != other.broker_client_ids:
-        yield Change("client_lists", "views", name, before=_lists_text(one), after=_lists_text(other))
+        yield ClusterChange("client_lists", "views", name, before=_lists_text(one), after=_lists_text(other))
 
 
-def presence_of_group(name: str, is_after: bool, hidden: Iterable[bool]) -> Change:
+def presence_of_group(name: str, is_after: bool, hidden: Iterable[bool]) -> ClusterChange:
     """Return that a group is there on one side alone; ``hidden`` says of either side whether a partial snapshot may
     lack it."""
-    return Change(_presence("group", is_after, hidden, _APPEARED), None, name)
+    return ClusterChange(_presence("group", is_after, hidden, _APPEARED), None, name)
 
 
 def _strategy_text(group: Group) -> str:
@@ -175,7 +175,7 @@ def _lists_text(group: Group) -> str:
     return "all brokers agree" if lists is None else ", ".join(f"{name}: {len(ids):,}" for name, ids in lists.items())
 
 
-def changes_of_clients(name: str, one: Group, other: Group, hidden: Iterable[bool]) -> Iterator[Change]:
+def changes_of_clients(name: str, one: Group, other: Group, hidden: Iterable[bool]) -> Iterator[ClusterChange]:
     """Yield clients of a group that joined, left or are no longer what they were; ``hidden`` as for
     `presence_of_group`."""
     hidden = tuple(hidden)
@@ -184,23 +184,23 @@ def changes_of_clients(name: str, one: Group, other: Group, hidden: Iterable[boo
         if slot not in old or slot not in new:
             is_joined = slot in new
             step = "clients_joined" if is_joined else "clients_left"
-            yield Change(_presence("client", is_joined, hidden, _JOINED), step, name, client_id=slot[0])
+            yield ClusterChange(_presence("client", is_joined, hidden, _JOINED), step, name, client_id=slot[0])
         elif old[slot] != new[slot]:
             yield from _of_client(name, old[slot], new[slot])
 
 
-def _of_client(name: str, one: Client, other: Client) -> Iterator[Change]:
+def _of_client(name: str, one: Client, other: Client) -> Iterator[ClusterChange]:
     for field, (change, step) in _OF_CLIENTS.items():
         texts = _text(getattr(one, field)), _text(getattr(other, field))
         if texts[0] != texts[1]:
-            yield Change(change, step, name, None, None, one.client_id, *texts)
+            yield ClusterChange(change, step, name, None, None, one.client_id, *texts)
     with_filters = one.filters is not None and other.filters is not None
     texts = _topics_text(one, with_filters), _topics_text(other, with_filters)
     if texts[0] != texts[1]:
-        yield Change("client_subscriptions", "subscriptions", name, None, None, one.client_id, *texts)
+        yield ClusterChange("client_subscriptions", "subscriptions", name, None, None, one.client_id, *texts)
     if one.sees_read_queue_nums != other.sees_read_queue_nums:
         texts = _routes_text(one.sees_read_queue_nums), _routes_text(other.sees_read_queue_nums)
-        yield Change("client_route", "views", name, None, None, one.client_id, *texts)
+        yield ClusterChange("client_route", "views", name, None, None, one.client_id, *texts)
 
 
 def _topics_text(client: Client, with_filters: bool) -> str | None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.acero  # before threads: `group_by` imports it
 import pyarrow.compute as pc
 
-from rmqalloc.diffs._changes_between import Change, changes_of_clients, presence_of_group
+from rmqalloc.diffs._changes_between import ClusterChange, changes_of_clients, presence_of_group
 from rmqalloc.diffs._compared import Compared
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, PLANNED_SCHEMA, ComparedState, Diff
 from rmqalloc.diffs._diff_tables import changes_table, clients_table, lags_of, queues_table
@@ -121,7 +121,7 @@ class _Comparison:
         """Return what belongs to the plan and to the snapshot, that of the first side first."""
         return (of_plan, of_snapshot) if self._seen[0].scenario is not None else (of_snapshot, of_plan)
 
-    def _changes_of_groups(self) -> Iterator[Change]:
+    def _changes_of_groups(self) -> Iterator[ClusterChange]:
         """Yield groups that are not there, and clients that are on one side alone."""
         for name in self._names:
             before, after = (of.get(name) for of in self._groups)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.diffs._changes_between import Change
+from rmqalloc.diffs._changes_between import ClusterChange
 from rmqalloc.diffs._compared import Compared
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, CHANGES_SCHEMA, CLIENTS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.diffs._replayed_moves import CAUSES, Replayed
@@ -25,10 +25,10 @@ _ELSEWHERE = {"clients_joined": 0, "clients_left": 1}
 _MOST, _LEAST = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 
 
-def changes_table(changes: Iterable[Change]) -> pa.Table:
+def changes_table(changes: Iterable[ClusterChange]) -> pa.Table:
     """`rmqalloc.diffs.Diff.changes`."""
     columns = zip(*changes, strict=True)
-    named = dict(zip(Change._fields, columns, strict=False))
+    named = dict(zip(ClusterChange._fields, columns, strict=False))
     return pa.table({name: pa.array(named.get(name, ()), pa.string()) for name in CHANGES_SCHEMA.names})
 
 
@@ -81,7 +81,7 @@ def causes_column(moved: NDArray[np.bool_]) -> pa.Array:
 
 def clients_table(
     compared: Compared,
-    changes: Iterable[Change],
+    changes: Iterable[ClusterChange],
     sides: Sequence[Mapping[str, Group]],
     known: Container[str],
 ) -> pa.Table:
@@ -107,7 +107,7 @@ def clients_table(
 
 
 def causes_table(
-    compared: Compared, found: Replayed, changes: Iterable[Change], readers: Mapping[str, Sequence[str]]
+    compared: Compared, found: Replayed, changes: Iterable[ClusterChange], readers: Mapping[str, Sequence[str]]
 ) -> pa.Table:
     """`rmqalloc.diffs.Diff.causes`."""
     queues = compared.queues

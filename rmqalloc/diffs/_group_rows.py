@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from rmqalloc.diffs._changes_between import Change
+from rmqalloc.diffs._changes_between import ClusterChange
 from rmqalloc.diffs._diff_result import GROUPS_SCHEMA
 from rmqalloc.diffs._diff_tables import lag_figures
 from rmqalloc.ownership.reader_sets import Keys
@@ -24,7 +24,7 @@ class GroupFacts(NamedTuple):
     ----------
     sides : sequence of mapping of str to Group
         Groups before and after.
-    changes : sequence of Change
+    changes : sequence of ClusterChange
     compared : collection of str
         Groups whose owners are compared.
     numbers : mapping of str to int
@@ -38,7 +38,7 @@ class GroupFacts(NamedTuple):
     """
 
     sides: Sequence[Mapping[str, Group]]
-    changes: Sequence[Change]
+    changes: Sequence[ClusterChange]
     compared: Collection[str]
     numbers: Mapping[str, int]
     figures: Mapping[str, Keys]

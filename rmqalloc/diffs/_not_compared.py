@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from rmqalloc.diffs._changes_between import Change
+from rmqalloc.diffs._changes_between import ClusterChange
 from rmqalloc.diffs._diff_result import ComparedState
 from rmqalloc.diffs._snapshot_side import SnapshotSide, why_not_compared
 from rmqalloc.ownership.named_states import Unit
@@ -17,7 +17,9 @@ _CLIENTS_HIDDEN = "a partial snapshot lacks clients that the other one has"
 QUEUES_HIDDEN = "a partial snapshot lacks the topic or brokers of it that the other one has"
 
 
-def groups_apart(names: Iterable[str], sides: Sequence[SnapshotSide], changes: Iterable[Change]) -> dict[str, str]:
+def groups_apart(
+    names: Iterable[str], sides: Sequence[SnapshotSide], changes: Iterable[ClusterChange]
+) -> dict[str, str]:
     """Return why the owners of groups are not compared, of those of which they are not."""
     hidden = {one.consumer_group for one in changes if _is_unseen(one) and one.topic is None}
     found = {}
@@ -29,13 +31,13 @@ def groups_apart(names: Iterable[str], sides: Sequence[SnapshotSide], changes: I
     return found
 
 
-def units_hidden(changes: Iterable[Change], readers: Mapping[str, Iterable[str]]) -> dict[Unit, str]:
+def units_hidden(changes: Iterable[ClusterChange], readers: Mapping[str, Iterable[str]]) -> dict[Unit, str]:
     """Return groups and topics of which a partial snapshot may lack queues."""
     topics = {one.topic for one in changes if _is_unseen(one) and one.topic is not None}
     return {(group, topic): QUEUES_HIDDEN for topic in topics for group in readers.get(topic, ())}
 
 
-def _is_unseen(change: Change) -> bool:
+def _is_unseen(change: ClusterChange) -> bool:
     """Return whether something is missing that a partial snapshot may lack."""
     return "_not_seen_" in change.change
 

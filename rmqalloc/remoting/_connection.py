@@ -20,6 +20,8 @@ from rmqalloc.remoting import (
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.credentials import Credentials
 
+_MAX_OPAQUE = (1 << 31) - 1  # of Java's int; numbers begin again after it
+
 
 class SilentError(RemotingError):
     """A server took a request, or a connection, and did not answer in time."""
@@ -64,7 +66,7 @@ class Connection:
         fields = dict(ext_fields or {})
         if self._credentials is not None:
             fields = self._credentials.signed(fields, body)
-        opaque = next(self._opaque)
+        opaque = next(self._opaque) & _MAX_OPAQUE
         answer: asyncio.Future[frame.Command] = asyncio.get_running_loop().create_future()
         self._waiting[opaque] = answer
         try:

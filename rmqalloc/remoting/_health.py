@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
+from collections.abc import Container
 
 from rmqalloc.remoting import RemotingError
 from rmqalloc.remoting._connection import SilentError, UnreachableError
@@ -20,8 +22,74 @@ RELAY_LASTS = 10.0
 """Seconds for which a broker waits for a client (``Broker2Client.callClient``), and keeps that thread."""
 
 
+_PAUSES_OF_BROKERS, _PAUSES_OF_CLIENTS = (1.0, 30.0), (RELAY_LASTS, 300.0)
+"""Seconds until what was silent is asked again: after its first failure, and at most."""
+
+
 class DownError(RemotingError):
     """A server that did not answer before is not asked again."""
+
+
+class BackOff:
+    """When what was silent is asked again: after pauses that double as long as it stays silent.
+
+    Examples
+    --------
+    >>> pauses = BackOff(1.0, 3.0)
+    >>> pauses.failed("c", 10.0)
+    >>> pauses.is_over("c", 10.5), pauses.is_over("c", 11.0)
+    (False, True)
+    >>> pauses.failed("c", 11.0)
+    >>> pauses.is_over("c", 12.5), pauses.is_over("c", 13.0)
+    (False, True)
+    """
+
+    def __init__(self, first: float, most: float) -> None:
+        self._first, self._most = first, most
+        self._pauses: dict[str, tuple[float, float]] = {}  # its end, and seconds
+
+    def failed(self, name: str, now: float) -> None:
+        """Begin a pause, twice as long as the one before."""
+        pause = min(self._pauses[name][1] * 2, self._most) if name in self._pauses else self._first
+        self._pauses[name] = now + pause, pause
+
+    def is_over(self, name: str, now: float) -> bool:
+        """Return whether a pause is over."""
+        return name not in self._pauses or now >= self._pauses[name][0]
+
+    def forget(self, name: str) -> None:
+        """Let the next pause be the shortest."""
+        self._pauses.pop(name, None)
+
+    def forget_old(self, now: float) -> None:
+        """Drop pauses that ended long ago: nothing of that name has failed since."""
+        self._pauses = {name: one for name, one in self._pauses.items() if now < one[0] + self._most}
+
+
+class SilentClients:
+    """Clients that did not answer, and are not asked until a pause is over and a reading begins."""
+
+    def __init__(self) -> None:
+        self._silent: set[str] = set()
+        self._pauses = BackOff(*_PAUSES_OF_CLIENTS)
+
+    def __contains__(self, client_id: object) -> bool:
+        return client_id in self._silent
+
+    def failed(self, client_id: str) -> None:
+        """Record that a client has not answered."""
+        self._silent.add(client_id)
+        self._pauses.failed(client_id, time.monotonic())
+
+    def answered(self, client_id: str) -> None:
+        """Record that a client has answered."""
+        self._pauses.forget(client_id)
+
+    def revive(self) -> None:
+        """Let those be asked again whose pause is over."""
+        now = time.monotonic()
+        self._silent = {one for one in self._silent if not self._pauses.is_over(one, now)}
+        self._pauses.forget_old(now)
 
 
 class Health:
@@ -30,6 +98,7 @@ class Health:
     def __init__(self) -> None:
         self._failures: dict[tuple[str, type[Exception]], int] = defaultdict(int)
         self._down: dict[str, str] = {}
+        self._pauses = BackOff(*_PAUSES_OF_BROKERS)
 
     def check(self, address: str) -> None:
         """Raise `DownError` if a server is down."""
@@ -44,6 +113,7 @@ class Health:
         """Record that a server has answered, be it by a refusal."""
         for kind in (*_MOST_FAILURES, RemotingError):
             self._failures.pop((address, kind), None)
+        self._pauses.forget(address)
 
     def failed(self, address: str, error: RemotingError) -> None:
         """Record that a server has not answered."""
@@ -52,6 +122,22 @@ class Health:
         n, most = self._failures[address, kind], _MOST_FAILURES.get(kind, _MOST_BROKEN)
         if n >= most and address not in self._down:
             self._down[address] = f"{n} tries in a row failed, the last with: {error}"
+            self._pauses.failed(address, time.monotonic())
+
+    def revive(self) -> None:
+        """Let servers be tried again whose pause is over; the first failure of such a one ends that."""
+        now = time.monotonic()
+        for address in [one for one in self._down if self._pauses.is_over(one, now)]:
+            del self._down[address]
+            for kind in (*_MOST_FAILURES, RemotingError):
+                self._failures[address, kind] = _MOST_FAILURES.get(kind, _MOST_BROKEN) - 1
+
+    def keep_only(self, addresses: Container[str]) -> None:
+        """Forget all other servers."""
+        self._failures = defaultdict(int, {key: n for key, n in self._failures.items() if key[0] in addresses})
+        for address in [one for one in self._down if one not in addresses]:
+            del self._down[address]
+        self._pauses.forget_old(time.monotonic())
 
 
 class Relays:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import random
 import ssl
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
@@ -20,11 +21,15 @@ from rmqalloc.remoting import (
     loose_json,
 )
 from rmqalloc.remoting._connection import Connection, SilentError
-from rmqalloc.remoting._health import Health, Relays
+from rmqalloc.remoting._health import MOST_RELAYED, Health, Relays, SilentClients
+from rmqalloc.remoting._pace import Pace
+from rmqalloc.remoting._remembered import Remembered
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.credentials import Credentials
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.remoting.signed_servers import SignedServers, is_verified
+
+__all__ = ["MOST_RELAYED", "NAMESRV_ADDR", "Access", "BodyError", "DeadlineError", "Remote", "name_servers"]
 
 NAMESRV_ADDR = "NAMESRV_ADDR"
 _BUSY = (ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL)
@@ -56,6 +61,8 @@ class Access:
     # seconds that everything together may take; requests that are not answered by then fail. One answer may take a
     # sixth of it at most, so that a server that is frozen does not use it up
     deadline: float | None = None
+    # requests per second that one server gets at most, of whatever kind; None for no bound
+    per_second: float | None = None
 
     @property
     def answer_within(self) -> float:
@@ -110,9 +117,15 @@ class Remote:
     asked again in its other groups.
 
     A server that failed to answer twice, with no answer in between, is down: what else would be asked of it fails at once.
+
+    Who reads again over the same connections calls `begin` before each reading: servers and clients that were silent are asked
+    again after pauses that double. ``pure`` are the functions among those given as ``read`` whose result depends on a body
+    alone and that nobody changes: a body that is equal to one of this reading or the last gives the same result again.
     """
 
-    def __init__(self, servers: list[str], access: Access | None = None) -> None:
+    def __init__(
+        self, servers: list[str], access: Access | None = None, pure: Collection[Callable[[Any], Any]] = ()
+    ) -> None:
         self._servers, self._access = servers, access or Access()
         is_for_all = self._access.credentials is None or is_verified(self._access.tls)
         self._named = None if is_for_all else self._access.named or SignedServers(servers)
@@ -121,8 +134,10 @@ class Remote:
         self._relays: dict[str, Relays] = defaultdict(lambda: Relays(self._access.relayed_per_second))
         self._turn: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._probing: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._silent: set[str] = set()
+        self._paces: dict[str, Pace] = {}
+        self._silent = SilentClients()
         self._health = Health()
+        self._remembered = Remembered(pure)
         self._until: float | None = None
         self._n_asked = 0
         self._reader = ThreadPoolExecutor(1, "rmqalloc-reader")
@@ -138,6 +153,27 @@ class Remote:
         self._reader.shutdown(wait=False, cancel_futures=True)
         for connection in self._connections.values():
             await connection.close()
+
+    def begin(self) -> None:
+        """Begin another reading: its deadline counts from now, and what was silent long enough ago is asked again."""
+        self._until, self._n_asked = None, 0
+        self._health.revive()
+        self._silent.revive()
+        self._remembered.turn()
+        self._turn.clear()  # no request is under way between readings
+
+    async def keep_only(self, addresses: Collection[str]) -> None:
+        """Close connections to other servers than these and the name servers, and forget how they answered."""
+        kept = {*addresses, *self._servers}
+        by_address: tuple[dict[str, Any], ...] = (
+            self._free, self._relays, self._probing, self._paces, self.n_requests
+        )  # fmt: skip
+        for one in by_address:
+            for address in one.keys() - kept:
+                del one[address]
+        self._health.keep_only(kept)
+        for address in self._connections.keys() - kept:
+            await self._connections.pop(address).close()
 
     def is_up(self, address: str) -> bool:
         """Return whether a server still answers, as far as is known."""
@@ -210,15 +246,17 @@ class Remote:
             sent, is_waited_for = await relays.begin(), False
             try:
                 self._check_client(address, client_id)
-                return await self._asked(address, code, fields, body, read)
+                answer = await self._asked(address, code, fields, body, read)
+                self._silent.answered(client_id)
+                return answer
             except SilentError:
                 is_waited_for = await self._is_alive(address, fields, sent)
                 if is_waited_for:
-                    self._silent.add(client_id)
+                    self._silent.failed(client_id)
                 raise
             except ResponseError as error:
                 if error.code == ResponseCode.CONSUME_MSG_TIMEOUT:
-                    self._silent.add(client_id)
+                    self._silent.failed(client_id)
                 raise
             finally:
                 relays.end(sent, is_waited_for)
@@ -247,6 +285,9 @@ class Remote:
     ) -> tuple[T, Mapping[str, str]]:
         """Try once."""
         self._health.check(address)
+        if self._access.per_second is not None:
+            await self._pace(address).turn()
+            self._health.check(address)
         self.n_requests[address] += 1
         try:
             answer = await self._connection(address).ask(code, fields, body, self._access.answer_within)
@@ -265,15 +306,20 @@ class Remote:
         loop = asyncio.get_running_loop()
         end = loop.time() + _READ_WITHIN
 
+        if (known := self._remembered.get(read, body)) is not None:
+            return known
+
         def content() -> T:
             if code in _OF_SETTINGS:
                 return read(body.decode(errors="replace"))
             return read(loose_json.loads(body, lambda: self._is_closed or loop.time() > end) if body else None)
 
         try:
-            return content() if len(body) <= _READ_AT_ONCE else await loop.run_in_executor(self._reader, content)
+            found = content() if len(body) <= _READ_AT_ONCE else await loop.run_in_executor(self._reader, content)
         except loose_json.JsonError as error:
             raise BodyError(f"{address} answered {code.name} with something else than JSON: {error}") from error
+        self._remembered.keep(read, body, found)
+        return found
 
     async def _retried(self, address: str, attempt: Callable[[], Awaitable[T]]) -> T:
         for left in range(self._access.retries, -1, -1):
@@ -289,6 +335,11 @@ class Remote:
             pause = _FIRST_PAUSE * 2 ** (self._access.retries - left)
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))
         raise AssertionError("the last try either answers or raises")
+
+    def _pace(self, address: str) -> Pace:
+        if address not in self._paces:
+            self._paces[address] = Pace(self._access.per_second or math.inf)
+        return self._paces[address]
 
     def _connection(self, address: str) -> Connection:
         if address not in self._connections:

@@ -144,10 +144,16 @@ class Unknowns:
         stated = [f"{kind}: {reason}" for kind, reason in group.unknown.items()]
         if not self._errors:
             return stated
+        failed = self._failed
+        return [*stated, *(text for key in dict.fromkeys(_keys(group, topics)) for text in failed.get(key, ()))]
+
+    @lazy_property
+    def _failed(self) -> dict[tuple[str, str], list[str]]:
+        """Requests that failed, by what they are about."""
         found: dict[tuple[str, str], list[str]] = {}
         for one in self._errors:
             found.setdefault(self._touched(one), []).append(f"{one.request} of {one.source}: {one.message}")
-        return [*stated, *(text for key in dict.fromkeys(_keys(group, topics)) for text in found.get(key, ()))]
+        return found
 
     def _touched(self, error: SourceError) -> tuple[str, str]:
         """Return what a request is about: a topic, a group, a broker, or everything."""

@@ -18,9 +18,6 @@ from rmqalloc.cli import (
     _exit_codes as exit_codes,
 )
 from rmqalloc.cli import (
-    _options as options,
-)
-from rmqalloc.cli import (
     _planning as planning,
 )
 from rmqalloc.cli import (
@@ -42,6 +39,7 @@ from rmqalloc.limits import MOST_MEMBERS
 from rmqalloc.remoting import _frame as frame
 from rmqalloc.remoting import loose_json
 from rmqalloc.remoting.address import host_and_port
+from rmqalloc.scenarios.change_flags import FlagError, scenario_of_flags
 from rmqalloc.snapshot.files import csv_text
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.plain_data import SnapshotError
@@ -204,8 +202,10 @@ def test_how_many_queues_are_shown(monkeypatch, capsys):
 
 
 def test_numbers_of_nine_digits_are_read_and_longer_ones_are_not():
-    assert options._is_number("9" * 9)
-    assert not options._is_number("9" * 10)
+    assert scenario_of_flags({"scale": ["99999"]}) is not None
+    for digits, said in ((9, "100,000|100000"), (10, "at most nine digits")):
+        with pytest.raises(FlagError, match=said):
+            scenario_of_flags({"scale": ["9" * digits]})
     explain = ["explain", "-f", "example:seed", "-g", "by-ring", "-t", "TopicTest", "-q"]
     assert main([*explain, f"broker-a:{'9' * 9}"]) == exit_codes.FAILURE  # there is no such queue
     assert main([*explain, f"broker-a:{'9' * 10}"]) == exit_codes.USAGE

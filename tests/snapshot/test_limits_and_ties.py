@@ -73,5 +73,7 @@ def test_each_request_counts_once_whether_it_is_answered_or_not():
     async def wrong():
         raise RemotingError("no answer")
 
-    assert [asyncio.run(Taker._kept(taker, "b", "r", ask)) for ask in (right, wrong, right)] == [1, None, 1]
+    assert [asyncio.run(Taker._tried(taker, "b", "r", ask)) for ask in (right, wrong, right)] == [
+        (1, True), (None, False), (1, True),
+    ]  # fmt: skip
     assert seen == [(1, 1), (2, 2), (3, 3)] and len(taker.errors) == 1

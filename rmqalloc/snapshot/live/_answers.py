@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from sys import intern
 from typing import Any, NamedTuple, TypeVar
 
 from rmqalloc.errors import ArgumentError, Error
@@ -246,8 +247,8 @@ def _connection(data: Any) -> ClientConnection:
     one = _object(data, "connection")
     language, version = one.get("language"), one.get("version")
     return ClientConnection(
-        _text(one.get("clientId"), "clientId"),
-        None if language is None else _text(language, "language"),
+        intern(_text(one.get("clientId"), "clientId")),
+        None if language is None else intern(_text(language, "language")),
         None if version is None else version_name(_whole(version, -_INT, _INT)),
     )
 
@@ -382,7 +383,8 @@ def _not_dropped(table: Any) -> tuple[MessageQueue, ...]:
 def _queue(key: Any) -> MessageQueue:
     fields = _object(key, "message queue")
     topic, broker_name = _text(fields.get("topic"), "topic"), _text(fields.get("brokerName"), "brokerName")
-    return MessageQueue(topic, broker_name, _whole(fields.get("queueId"), -_INT, _INT))
+    # Names stand in many answers of a large cluster: each is one object.
+    return MessageQueue(intern(topic), intern(broker_name), _whole(fields.get("queueId"), -_INT, _INT))
 
 
 def _pairs(table: Any) -> Iterable[tuple[Any, Any]]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from operator import attrgetter
+from sys import intern
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -48,6 +49,11 @@ class Wanted:
     running_info: bool = True  # ask every client, through its broker, which queues it owns
 
 
+def of_route(topic: str) -> str:
+    """Return what the request for a route is called in errors."""
+    return f"route of topic {topic}"
+
+
 def take_snapshot(
     servers: list[str],
     access: Access | None = None,
@@ -77,6 +83,7 @@ class Taker:
     _lite: dict[str, str] = field(default_factory=dict)
     _own_topics: set[str] = field(default_factory=set)
     _modes: asyncio.Task[dict[str, answers.Modes]] | None = None
+    _failed_modes: list[str] | None = None
     _answered: int = 0
     _known: int = 0
     _has_topic: Callable[[str], Any] = field(init=False)
@@ -87,27 +94,36 @@ class Taker:
     async def take(self) -> Snapshot:
         """Read everything that is wanted."""
         await self._read_cluster()
-        code = ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER
-        names = await self._from_name_server(code, {}, code.name, self._listed(NAME_SERVER, code, answers.topic_names))
-        names = list(dict.fromkeys(names or ()))
+        names, _ = await self._topic_names()
         self._answered = self._known = 0  # how much there is, is only known from here on
         known = await self._group_names(names)
         asked = await asyncio.gather(*(self._known_to(group) for group in known))
         views = {group: view for group, view in zip(known, asked, strict=True) if self._is_wanted(view)}
-        topics = {topic for view in views.values() for one in view.values() for topic in one.subscriptions}
-        topics.update(self._lite[group] for group in views if group in self._lite)
-        topics |= {name for name in names if self._is_user_topic(name) and self._has_topic(name)}
+        topics = self._topics_of(views) | self._wanted_topics(names)
         found = await asyncio.gather(*(self._route(topic) for topic in sorted(topics)))
-        routes = {topic.name: topic for topic in found if topic is not None}
+        routes = {topic.name: topic for topic, _ in found if topic is not None}
         found_groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
-        groups = filter(self._reads_wanted, found_groups)
+        return self._snapshot(routes.values(), found_groups)
+
+    def _topics_of(self, views: Mapping[str, dict[str, answers.Connections]]) -> set[str]:
+        """Return topics that groups subscribe to."""
+        topics = {topic for view in views.values() for one in view.values() for topic in one.subscriptions}
+        return topics.union(self._lite[group] for group in views if group in self._lite)
+
+    def _wanted_topics(self, names: Iterable[str]) -> set[str]:
+        """Return wanted topics, be they subscribed to or not."""
+        return {name for name in names if self._is_user_topic(name) and self._has_topic(name)}
+
+    def _snapshot(self, routes: Iterable[Topic], found: Iterable[Group]) -> Snapshot:
+        """Return what was read, as a snapshot."""
+        groups = filter(self._reads_wanted, found)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         errors = tuple(sorted(self.errors, key=_ERROR_ORDER))
         brokers = (replace(one, is_silent=not self.remote.is_up(one.address)) for one in self.brokers.values())
         unknown = {}
         if self.wanted.groups != ("*",):
             unknown["subscriptions"] = f"only groups such as {', '.join(self.wanted.groups)} were read"
-        return Snapshot(tuple(routes.values()), tuple(groups), errors, now, brokers=tuple(brokers), unknown=unknown)
+        return Snapshot(tuple(routes), tuple(groups), errors, now, brokers=tuple(brokers), unknown=unknown)
 
     async def _read_cluster(self) -> None:
         """Read whom to ask; without that there is nothing to read."""
@@ -147,15 +163,23 @@ class Taker:
 
         return listed
 
+    async def _topic_names(self) -> tuple[list[str], bool]:
+        """Return topics that the name server lists, each once, and whether it said so."""
+        code = ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER
+        read = self._listed(NAME_SERVER, code, answers.topic_names)
+        names, is_said = await self._tried(NAME_SERVER, code.name, lambda: self.remote.ask_name_server(code, read=read))
+        return list(dict.fromkeys(names or ())), is_said
+
+    async def _settings(self, broker: str) -> tuple[dict[str, answers.GroupConfig] | None, bool]:
+        """Return the groups that a broker has settings for, and whether it said so."""
+        code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
+        return await self._tried_broker(broker, code, {}, self._listed(f"broker {broker}", code, answers.groups))
+
     async def _group_names(self, topics: list[str]) -> list[str]:
         """Return wanted groups: those that brokers have settings for, and those that have a retry topic."""
         found = {topic.removeprefix(RETRY_PREFIX) for topic in topics if topic.startswith(RETRY_PREFIX)}
-        code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
-        asked = (
-            self._ask_broker(name, code, {}, self._listed(f"broker {name}", code, answers.groups))
-            for name in self.brokers
-        )
-        for broker, groups in zip(self.brokers, await asyncio.gather(*asked), strict=True):
+        asked = await asyncio.gather(*map(self._settings, self.brokers))
+        for broker, (groups, _) in zip(self.brokers, asked, strict=True):
             for name, settings in (groups or {}).items():
                 found.add(name)
                 if not settings.may_consume:
@@ -167,21 +191,25 @@ class Taker:
 
     async def _known_to(self, group: str) -> dict[str, answers.Connections]:
         """Return the group as every broker knows it; a broker that does not is left out."""
-        code, fields = ReadCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}
-        asked = (self._ask_broker(name, code, fields, answers.connections) for name in self.brokers)
-        found = zip(self.brokers, await asyncio.gather(*asked), strict=True)
-        return {name: view for name, view in found if view is not None}
+        found = zip(self.brokers, await asyncio.gather(*(self._list(group, one) for one in self.brokers)), strict=True)
+        return {name: view for name, (view, _) in found if view is not None}
 
-    async def _route(self, topic: str) -> Topic | None:
-        fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
-        code, request = ReadCode.GET_ROUTE_INFO_BY_TOPIC, f"route of topic {topic}"
-        return await self._from_name_server(code, fields, request, partial(answers.route, topic))
+    async def _list(self, group: str, broker: str) -> tuple[answers.Connections | None, bool]:
+        """Return a group as one broker knows it, see `_tried`."""
+        code, fields = ReadCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}
+        return await self._tried_broker(broker, code, fields, answers.connections)
+
+    async def _route(self, topic: str) -> tuple[Topic | None, bool]:
+        """Return a topic, see `_tried`."""
+        code, fields = ReadCode.GET_ROUTE_INFO_BY_TOPIC, {"topic": topic, "acceptStandardJsonOnly": "true"}
+        read = partial(answers.route, topic)
+        return await self._tried(NAME_SERVER, of_route(topic), lambda: self.remote.ask_name_server(code, fields, read))
 
     async def _from_name_server(
         self, code: ReadCode, fields: Mapping[str, str], request: str, read: Callable[[Any], T]
     ) -> T | None:
-        """Return what the name server answers, see `_kept`."""
-        return await self._kept(NAME_SERVER, request, lambda: self.remote.ask_name_server(code, fields, read))
+        """Return what the name server answers, None if there is nothing or it failed."""
+        return (await self._tried(NAME_SERVER, request, lambda: self.remote.ask_name_server(code, fields, read)))[0]
 
     async def _group(self, name: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]) -> Group:
         """Return one group with everything that is wanted of it."""
@@ -200,7 +228,9 @@ class Taker:
 
     def _modes_missing(self) -> dict[str, str]:
         """Return that it is not known whether brokers share the queues of a group that they assign."""
-        failed = [one.source for one in self.errors if one.request in _OF_MODES]
+        if self._failed_modes is None:  # once: all of them have been asked, and there may be an error for every group
+            self._failed_modes = [one.source for one in self.errors if one.request in _OF_MODES]
+        failed = self._failed_modes
         return {"brokers": f"{named(failed)} did not say whether clients share queues (POP)"} if failed else {}
 
     async def _infos(self, group: str, view: dict[str, answers.Connections]) -> dict[str, answers.RunningInfo]:
@@ -208,20 +238,24 @@ class Taker:
 
         Clients behind a proxy never answer and are not asked.
         """
+        through = self._relays(view)
+        found = await asyncio.gather(*(self._info(group, one, broker) for one, broker in through.items()))
+        return {one: info for one, (info, _) in zip(through, found, strict=True) if info is not None}
+
+    def _relays(self, view: dict[str, answers.Connections]) -> dict[str, str]:
+        """Return, by the client ids to ask, the broker that each is asked through."""
         if not self.wanted.running_info:
             return {}
         listing: dict[str, list[str]] = defaultdict(list)
         for broker, known in view.items():
             for client_id in dict.fromkeys(c.client_id for c in known.connections if not is_behind_proxy(c.client_id)):
                 listing[client_id].append(broker)
-        through = {one: self._relay(one, brokers) for one, brokers in listing.items()}
-        code, fields = ReadCode.GET_CONSUMER_RUNNING_INFO, {"jstackEnable": "false"}
-        asked = (
-            self._ask_broker(broker, code, {"consumerGroup": group, "clientId": one, **fields}, answers.running_info)
-            for one, broker in through.items()
-        )
-        found = zip(through, await asyncio.gather(*asked), strict=True)
-        return {client_id: info for client_id, info in found if info is not None}
+        return {one: self._relay(one, brokers) for one, brokers in listing.items()}
+
+    async def _info(self, group: str, client_id: str, broker: str) -> tuple[answers.RunningInfo | None, bool]:
+        """Return what one client says of itself, see `_tried`."""
+        fields = {"consumerGroup": group, "clientId": client_id, "jstackEnable": "false"}
+        return await self._tried_broker(broker, ReadCode.GET_CONSUMER_RUNNING_INFO, fields, answers.running_info)
 
     def _relay(self, client_id: str, brokers: list[str]) -> str:
         """Return the broker, of those that list a client, through which it is asked."""
@@ -235,17 +269,17 @@ class Taker:
         return await self._modes
 
     async def _asked_modes(self) -> dict[str, answers.Modes]:
-        async def of(broker: str) -> answers.Modes | None:
-            code = ReadCode.GET_ALL_MESSAGE_REQUEST_MODE
-            # Brokers before 5.0 do not know the request and assign nothing.
-            given = await self._ask_broker(broker, code, {}, answers.request_modes, (*_NOT_THERE, _NOT_KNOWN))
-            if given is None:
-                return None
-            default = await self._ask_broker(broker, ReadCode.GET_BROKER_CONFIG, {}, answers.default_mode)
-            return answers.Modes(given, default)
-
-        found = await asyncio.gather(*map(of, self.brokers))
+        found = await asyncio.gather(*map(self._modes_of, self.brokers))
         return {name: modes for name, modes in zip(self.brokers, found, strict=True) if modes is not None}
+
+    async def _modes_of(self, broker: str) -> answers.Modes | None:
+        code = ReadCode.GET_ALL_MESSAGE_REQUEST_MODE
+        # Brokers before 5.0 do not know the request and assign nothing.
+        given = await self._ask_broker(broker, code, {}, answers.request_modes, (*_NOT_THERE, _NOT_KNOWN))
+        if given is None:
+            return None
+        default = await self._ask_broker(broker, ReadCode.GET_BROKER_CONFIG, {}, answers.default_mode)
+        return answers.Modes(given, default)
 
     async def _lags(
         self, group: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]
@@ -256,14 +290,20 @@ class Taker:
         """
         if not self.wanted.lag:
             return (), None
-        topics = {topic for one in view.values() for topic in one.subscriptions}
-        holders = {b.broker_name for topic in topics if topic in routes for b in routes[topic].brokers}
-        holders = holders if view else {*self.brokers}
-        code, fields = ReadCode.GET_CONSUME_STATS, {"consumerGroup": group}
-        asked = (self._ask_broker(name, code, fields, answers.lags) for name in sorted(holders & self.brokers.keys()))
-        found = [part for part in await asyncio.gather(*asked) if part is not None]
+        asked = (self._stats(group, name) for name in sorted(self._holders(view, routes)))
+        found = [part for part, _ in await asyncio.gather(*asked) if part is not None]
         lags = sorted((lag for part, _ in found for lag in part), key=lambda lag: lag.queue)
         return tuple(lags), sum(tps for _, tps in found) if found else None
+
+    def _holders(self, view: dict[str, answers.Connections], routes: Mapping[str, Topic]) -> set[str]:
+        """Return brokers that may have offsets of a group."""
+        topics = {topic for one in view.values() for topic in one.subscriptions}
+        holders = {b.broker_name for topic in topics if topic in routes for b in routes[topic].brokers}
+        return holders & self.brokers.keys() if view else {*self.brokers}
+
+    async def _stats(self, group: str, broker: str) -> tuple[tuple[list[Lag], float] | None, bool]:
+        """Return the offsets of a group at one broker, and messages per second, see `_tried`."""
+        return await self._tried_broker(broker, ReadCode.GET_CONSUME_STATS, {"consumerGroup": group}, answers.lags)
 
     async def _ask_broker(
         self,
@@ -274,25 +314,37 @@ class Taker:
         no_errors: Collection[int] = _NOT_THERE,
     ) -> T | None:
         """Return what a broker answers; None if it does not know of it, or if it could not be asked (then also an error)."""
+        return (await self._tried_broker(broker, code, fields, read, no_errors))[0]
+
+    async def _tried_broker(
+        self,
+        broker: str,
+        code: ReadCode,
+        fields: Mapping[str, str],
+        read: Callable[[Any], T],
+        no_errors: Collection[int] = _NOT_THERE,
+    ) -> tuple[T | None, bool]:
+        """Return what a broker answers, see `_tried`."""
 
         async def ask() -> T:
             found: T = (await self.remote.ask(self.brokers[broker].address, code, fields, read=read))[0]
             return found
 
         asked = ", ".join(value for key, value in fields.items() if key != "jstackEnable")
-        return await self._kept(f"broker {broker}", f"{code.name} {asked}".strip(), ask, no_errors)
+        return await self._tried(f"broker {broker}", f"{code.name} {asked}".strip(), ask, no_errors)
 
-    async def _kept(
+    async def _tried(
         self, source: str, request: str, ask: Callable[[], Awaitable[T]], no_errors: Collection[int] = _NOT_THERE
-    ) -> T | None:
-        """Return an answer; a failure is kept as one of the snapshot's errors and answers None."""
+    ) -> tuple[T | None, bool]:
+        """Return an answer, None if there is none, and whether that is known; a failure is kept as an error of the snapshot."""
         self._known += 1
         try:
-            return await ask()
+            return await ask(), True
         except (RemotingError, ResponseError, answers.AnswerError) as error:
-            if not isinstance(error, ResponseError) or error.code not in no_errors:
-                self.errors.append(SourceError(source, request, one_line(str(error))))
-            return None
+            if isinstance(error, ResponseError) and error.code in no_errors:
+                return None, True
+            self.errors.append(SourceError(source, request, intern(one_line(str(error)))))
+            return None, False
         finally:
             self._answered += 1
             if self.on_progress is not None:

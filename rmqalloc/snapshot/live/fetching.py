@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.remoting.client import Access, name_servers
@@ -102,6 +104,36 @@ def fetch(
     Traceback (most recent call last):
     rmqalloc.errors.ArgumentError: name server 'broker-a' is not host:port, such as 10.0.0.1:9876
     """
+    how: dict[str, Any] = {
+        "acl_file": acl_file,
+        "acl_address": acl_address,
+        "tls": tls,
+        "tls_ca": tls_ca,
+        "tls_cert": tls_cert,
+    }
+    servers, access = access_of(
+        name_server, tls_key=tls_key, tls_insecure=tls_insecure, timeout=timeout, parallel=parallel, **how
+    )
+    access = replace(access, deadline=deadline)
+    snapshot = take_snapshot(servers, access, Wanted(tuple(groups), tuple(topics), lag, running_info), on_progress)
+    check_found(snapshot, servers, groups, topics)
+    return snapshot
+
+
+def access_of(
+    name_server: str | None = None,
+    *,
+    acl_file: StrPath | None = None,
+    acl_address: str | None = None,
+    tls: bool = False,
+    tls_ca: StrPath | None = None,
+    tls_cert: StrPath | None = None,
+    tls_key: StrPath | None = None,
+    tls_insecure: bool = False,
+    timeout: float = 5.0,
+    parallel: int = 4,
+) -> tuple[list[str], Access]:
+    """Return the name servers, and how they and the brokers are reached, see `fetch`."""
     servers = name_servers(name_server)
     if tls_key and not tls_cert:
         raise ArgumentError("tls_key is the key of a certificate; give it with tls_cert")
@@ -110,9 +142,12 @@ def fetch(
     named = SignedServers(servers, acl_address or "")
     credentials = read_credentials(acl_file)
     if credentials is not None and not is_verified(context):
-        warnings.warn(_OPEN_KEYS, stacklevel=2)
-    access = Access(context, credentials, named, timeout, per_server=parallel, deadline=deadline)
-    snapshot = take_snapshot(servers, access, Wanted(tuple(groups), tuple(topics), lag, running_info), on_progress)
+        warnings.warn(_OPEN_KEYS, stacklevel=3)
+    return servers, Access(context, credentials, named, timeout, per_server=parallel)
+
+
+def check_found(snapshot: Snapshot, servers: Sequence[str], groups: Sequence[str], topics: Sequence[str]) -> None:
+    """Raise `FetchError` if there is nothing to read or nothing could be read, `NoMatchError` if a pattern matches nothing."""
     if not snapshot.brokers:
         raise FetchError(
             f"{';'.join(servers)} knows no broker, so there is nothing to read: is it the name server of this cluster, and do "
@@ -122,7 +157,6 @@ def fetch(
         raise FetchError(f"nothing could be read of {';'.join(servers)}: {snapshot.errors[0].message}")
     if not snapshot.errors:
         check_matches(snapshot, groups, topics)
-    return snapshot
 
 
 def check_matches(snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str]) -> None:

@@ -77,6 +77,15 @@ def not_known(
     return tuple(sorted(one for one in found if one.kind in kinds))
 
 
+def not_known_of_group(
+    signed: SignedGroup, kinds: Collection[str], has_topic: Callable[[str], object]
+) -> tuple[NotKnown, ...]:
+    """Return facts of these kinds that are not known of one group; lags aside."""
+    if not signed.signs & _LACKING:
+        return ()
+    return tuple(sorted(one for one in dict.fromkeys(_of_group(signed.audited, has_topic)) if one.kind in kinds))
+
+
 def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
     name = audited.group.name
     for kind in (*_LISTS, "brokers"):

@@ -85,6 +85,40 @@ def check_group(advised, row, tally):
     tally.same("recommend strategy", name, java.title(advised.units[0].rule), row["strategy"])
 
 
+BY_NUMBER = ("AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM")
+"""Rules that read no ids."""
+
+
+def check_replicas(document, row, tally):
+    """The numbers of clients that have work: every number tried, each client asked by itself."""
+    name = row["consumer_group"]
+    dry = {queue for topic in document["topics"] for queue in clusters.dry_queues(topic)}
+    units = [one for one in planned.units_of(document) if one.group == name and not one.topic.startswith(RETRY)]
+    if not units:
+        return
+    queues = [queue for unit in units for queue in unit.queues]
+    tally.same("recommend written_queues", name, len(set(queues) - dry), row["written_queues"])
+    by_number = [_loads_of(units, dry, n) for n in range(1, max(len(one.queues) for one in units) + 3)]
+    useful = even = None
+    if all(one is not None for one in by_number) and units[0].rule["name"] in BY_NUMBER:
+        found = [(n, loads) for n, (loads, work) in enumerate(by_number, 1) if 0 not in work]
+        useful, even = max((n for n, _ in found), default=0), [n for n, loads in found if len(set(loads)) == 1]
+    tally.same("recommend useful_clients", name, useful, row["useful_clients"])
+    tally.same("recommend even_clients", name, even, row["even_clients"])
+    tally.same("recommend reason", name, useful is None, row["reason"] is not None)
+
+
+def _loads_of(units, dry, n):
+    """Queues of each of so many clients, and those of them that are written; None where the rule refuses."""
+    clients = [(f"{i:03}", None) for i in range(n)]
+    states = [planned.state_of(unit._replace(clients=clients)) for unit in units]
+    if any(state.error for state in states):
+        return None
+    owned = [(queue, owner) for state in states for queue, owner in state.owners.items()]
+    loads = [sum(owner == one for _, owner in owned) for one, _ in clients]
+    return loads, [sum(owner == one and queue not in dry for queue, owner in owned) for one, _ in clients]
+
+
 def check_counts(advised, rows, even, tally):
     """Figures with other numbers of clients, and those that are even."""
     now, name = advised.states(), advised.group["name"]

@@ -20,6 +20,7 @@ from bruteforce import (
 from bruteforce.read_tables import KEYS, Tables
 from bruteforce.tally import by_key
 from rmqalloc.advice._recommend import advise
+from rmqalloc.advice.replicas import replica_counts
 from rmqalloc.audit import check_snapshot
 from rmqalloc.evidence import with_strategies
 from rmqalloc.plans import plan_snapshot
@@ -237,6 +238,11 @@ def recommend_all(case, tally):
     advice = advise(known, balance=case["balance"])
     rows = {row["consumer_group"]: row for row in advice.groups.to_pylist()}
     tally.same("recommend groups", "", list(groups), list(rows))
+    replicas = {row["consumer_group"]: row for row in replica_counts(known).groups.to_pylist()}
+    for name, row in replicas.items():
+        advised.check_replicas(case["snapshot"], row, tally)
+        for key in ("useful_clients", "even_clients") if name in rows else ():
+            tally.same(f"recommend groups.{key}", name, row[key], rows[name][key])
     for group, lists in zip(groups.values(), advice.assignments, strict=True):
         name = group.group["name"]
         counts, rings, rooms = (

@@ -10,9 +10,12 @@
     Numbers of clients; virtual nodes; moves under other strategies; lists of queues.
 ``sentences``
     The figures in words.
+``replicas``
+    The numbers of clients that have work, for whoever scales a group.
 """
 
 from rmqalloc.advice._recommend import advise
 from rmqalloc.advice.advice import Advice, ConfigLists, config_document
+from rmqalloc.advice.replicas import ReplicaCounts, replica_counts
 
-__all__ = ["Advice", "ConfigLists", "advise", "config_document"]
+__all__ = ["Advice", "ConfigLists", "ReplicaCounts", "advise", "config_document", "replica_counts"]

@@ -21,6 +21,7 @@ from rmqalloc.advice._rings import rings_table
 from rmqalloc.advice._sentences import advised_nodes, sentences
 from rmqalloc.advice._sizing import counts_table
 from rmqalloc.advice.advice import GROUPS_SCHEMA, ROOMS_SCHEMA, Advice
+from rmqalloc.advice.replicas import replica_counts
 from rmqalloc.evidence import Known
 from rmqalloc.fleet.columns import among, distinct
 from rmqalloc.results.and_more import named
@@ -55,18 +56,20 @@ def advise(
     >>> row["idle_ids"], row["even_counts"]
     (['c4', 'c5'], [1, 2, 4])
     """
-    snapshot = Known.of(snapshot, groups).snapshot
-    planned = planned_groups_of(snapshot, groups, topics)
-    present = present_of(snapshot, planned)
-    assignments = lists_of(present, balance, snapshot)
+    known = Known.of(snapshot, groups)
+    planned = planned_groups_of(known.snapshot, groups, topics)
+    present = present_of(known.snapshot, planned)
+    assignments = lists_of(present, balance, known.snapshot)
     counts, rings, rooms = counts_table(present), rings_table(present), _rooms_table(present)
     churn, unweighed = churn_table(present)
     by_group = [_by_group(table) for table in (counts, rings, rooms, churn)]
+    replicas = {row["consumer_group"]: row for row in replica_counts(known, groups, topics).groups.to_pylist()}
     rows, said = [], {}
     for position, (group, lists) in enumerate(zip(planned.groups, assignments, strict=True)):
         of_counts, of_rings, of_rooms, of_churn = (found.get(group.consumer_group, []) for found in by_group)
         row = _row(present, position) | {
             "even_counts": [one["n_clients"] for one in of_counts if one["is_even"]],
+            **{key: replicas[group.consumer_group][key] for key in ("useful_clients", "even_clients")},
             "virtual_nodes": advised_nodes(of_rings),
             "config_moves": lists.moved,
         }

@@ -22,7 +22,14 @@ WORTH_MOVES = 0.2
 
 def sentences(group: Row, counts: Rows, rings: Rows, rooms: Rows, churn: Rows, lists: ConfigLists) -> tuple[str, ...]:
     """Return advice for a group, given its rows of the tables."""
-    return (*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_churn(churn), *_lists(group, lists))
+    return (
+        *_sizes(group, counts),
+        *_work(group),
+        *_ring(group, rings),
+        *_rooms(rooms),
+        *_churn(churn),
+        *_lists(group, lists),
+    )
 
 
 def _sizes(group: Row, counts: Rows) -> Iterator[str]:
@@ -60,6 +67,15 @@ def _sizes(group: Row, counts: Rows) -> Iterator[str]:
         yield f"All would have the same with {' or '.join(_way(row) for row in below + above)}."
     elif not even and not made.is_listed:
         yield "None of the numbers of clients tried gives all clients the same number of queues."
+
+
+def _work(group: Row) -> Iterator[str]:
+    useful = group["useful_clients"]
+    if useful is not None and useful < group["most_useful"]:
+        yield (
+            f"With more than {counted(useful, 'client')}, one of them would own no queue that producers write to, the retry "
+            "topic aside."
+        )
 
 
 def _way(row: Row) -> str:

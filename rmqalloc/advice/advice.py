@@ -27,6 +27,8 @@ GROUPS_SCHEMA = columns(
     "skew: float64",
     "most_useful: int64",
     "even_counts: [int64]",
+    "useful_clients: int64",
+    "even_clients: [int64]",
     "virtual_nodes config_moves: int64",
     "idle_ids: [string]",
     "advice: string",
@@ -128,6 +130,8 @@ class Advice(TableResult):
         One row per group, over all its topics: `GROUPS_SCHEMA`. ``idle`` clients have no work: no queue that
         producers write to, of any topic but the retry topic. ``most_useful``
         is the number of queues of the largest topic: under AVG and AVG_BY_CIRCLE more clients cannot all have one.
+        ``useful_clients`` and ``even_clients`` are those of `rmqalloc.advice.replicas.ReplicaCounts`, which leaves out retry
+        topics and work that dry queues do not give; ``even_counts`` are the even numbers of those in ``counts``.
         ``virtual_nodes`` is the number advised for a ring, null if more do not help or there is no ring. ``config_moves`` is
         the number of moves to the lists.
     counts : pyarrow.Table

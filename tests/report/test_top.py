@@ -9,8 +9,12 @@ import pytest
 from checkout import ROOT
 
 import rmqalloc
+from rmqalloc.advice import replica_counts
 from rmqalloc.audit import Findings
 from rmqalloc.evidence import evidence_of
+from rmqalloc.guard import may_stop
+from rmqalloc.history import HistoryEvents
+from rmqalloc.history.history_events import events_table
 from rmqalloc.report.formats import write_table
 from rmqalloc.results import TableResult
 from rmqalloc.results.table_result import checked_top
@@ -31,6 +35,7 @@ def results():
         rmqalloc.explain(cluster, group.name, topic.name, topic.brokers[0].broker_name, 0),
         rmqalloc.check(cluster),
         rmqalloc.recommend(cluster),
+        replica_counts(cluster),
         rmqalloc.diff(cluster, cluster),
         rmqalloc.optimise(cluster, [group.name], restart=True),
         restart,
@@ -39,6 +44,10 @@ def results():
         evidence_of(cluster),
         rmqalloc.show(cluster),
         rmqalloc.groups(cluster),
+        may_stop(cluster, group.client_ids[0]),
+        HistoryEvents(
+            events_table([{"event": "joined", "consumer_group": "g", "client_id": f"c{i}"} for i in range(3)])
+        ),
     ]
 
 

@@ -1,0 +1,261 @@
+"""How many clients of a group can have work, for whoever scales it: the most that are useful, and the numbers that are even.
+
+Where the queues and the number of clients decide (AVG, AVG_BY_CIRCLE, MACHINE_ROOM), the strategy itself is asked for every
+number from the largest possible one downwards, until each client owns a queue that producers write to. Queues that are read and
+never written give no work. Topics are split one by one, so a client without a written queue of one topic may have one of
+another: the answer is not that of the largest topic. All other strategies read what a client that does not exist yet will bring
+(its id, its machine room, a slot number): for them there is a bound, and no number is invented.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rmqalloc.errors import Error
+from rmqalloc.evidence import Known
+from rmqalloc.evidence.client_method import method_of
+from rmqalloc.evidence.method import Method
+from rmqalloc.evidence.other_dialects import dialect_to_join
+from rmqalloc.fleet import Fleet, FleetError
+from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.results import TableResult
+from rmqalloc.results.schemas import columns
+from rmqalloc.snapshot.matching import ALL, by_name, chosen
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic
+from rmqalloc.strategies import Strategy
+from rmqalloc.strategies.by_name import class_of
+from rmqalloc.strategies.formula import NUMPY
+from rmqalloc.strategies.ordering import sort_queues
+
+REPLICAS_SCHEMA = columns(
+    "consumer_group strategy: string",
+    "n_clients written_queues useful_clients: int64",
+    "even_clients: [int64]",
+    "reason: string",
+)
+"""Columns of `ReplicaCounts.groups`."""
+
+MOST_CELLS = 2_000_000
+"""Queues and clients, summed over the numbers tried, at which the search for one group ends without an answer."""
+
+_EVERY_QUEUE = "every client takes every queue (BROADCASTING), so queues limit no number of clients"
+_SHARED = "clients share the messages of every queue, so queues limit no number of clients"
+_LISTED = "CONFIG gives queues only to the client ids in its lists"
+_ROOMS = "it depends on the machine rooms of clients that do not exist yet"
+_SLOTS = "it depends on slot numbers in the ids of clients that do not exist yet"
+_IDS = "it depends on the ids of clients that do not exist yet"
+_TOO_LARGE = f"too large to try every number of clients (more than {MOST_CELLS:,} queues and clients in all)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReplicaCounts(TableResult):
+    """Numbers of clients that have work; `replica_counts` makes it.
+
+    Attributes
+    ----------
+    groups : pyarrow.Table
+        One row per group: `REPLICAS_SCHEMA`. ``written_queues`` are those that consumers read and producers write to, over
+        all topics but the retry topic: where a queue has one owner, no more clients can have work. ``useful_clients`` is the
+        largest number with which every client owns such a queue, ``even_clients`` are the numbers up to that with which every
+        client owns one and all own equally many queues, dry ones included. Both are null where they cannot be known, and
+        ``reason`` says why.
+    """
+
+    TABLES: ClassVar = ("groups",)
+    NOTES: ClassVar = ()
+
+    groups: pa.Table
+
+
+def replica_counts(
+    snapshot: Snapshot | Known, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL
+) -> ReplicaCounts:
+    """Return how many clients of each group can have work, whether or not it has clients now.
+
+    Parameters
+    ----------
+    snapshot : Snapshot or Known
+    groups, topics : sequence of str
+        Patterns; only the topics that match count.
+
+    Raises
+    ------
+    ValueError
+        A pattern matches nothing.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import TopicBroker
+    >>> topic = Topic("T", (TopicBroker("a", 4), TopicBroker("b", 4, write_queue_nums=2)))
+    >>> [row] = replica_counts(Snapshot((topic,), (Group("g", ("T",), strategy="AVG"),))).groups.to_pylist()
+    >>> row["written_queues"], row["useful_clients"], row["even_clients"]
+    (6, 2, [1, 2])
+
+    Of three clients the last would own nothing but the two queues of ``b`` that nobody writes to.
+    """
+    found = Known.of(snapshot, groups).snapshot
+    mine = chosen(groups, by_name(found.groups, "consumer groups"), "consumer group")
+    routes = by_name(found.topics, "topics")
+    read = {name: Topic(name) for group in mine.values() for name in group.subscriptions}
+    layouts = {name: _layout(one) for name, one in chosen(topics, read | routes, "topic").items() if name in read}
+    answers = _Answers()
+    rows = [_row(group, layouts, answers) for group in mine.values()]
+    return ReplicaCounts(pa.Table.from_pylist(rows, REPLICAS_SCHEMA))
+
+
+class _Layout(NamedTuple):
+    """The queues of a topic in Java's order, and which of them producers write to."""
+
+    queues: list[MessageQueue]
+    is_written: NDArray[np.bool_]
+    unknown: str | None  # why there may be others
+
+
+def _layout(topic: Topic) -> _Layout:
+    written = {one.broker_name: one.n_written_queues for one in topic.brokers}
+    queues = sort_queues(topic.queues())
+    is_written = np.array([queue.queue_id < written[queue.broker_name] for queue in queues], bool)
+    return _Layout(queues, is_written, topic.unknown.get("routes"))
+
+
+def _row(group: Group, layouts: Mapping[str, _Layout], answers: _Answers) -> dict[str, Any]:
+    names = [one for one in dict.fromkeys(group.subscriptions) if not one.startswith(RETRY_PREFIX)]
+    mine = [layouts[name] for name in names if name in layouts]
+    method = _method_of(group, mine)
+    counts = method if isinstance(method, str) else answers.of(method, [one for one in mine if one.queues])
+    useful, even, reason = (None, None, counts) if isinstance(counts, str) else (*counts, None)
+    return {
+        "consumer_group": group.name,
+        "strategy": group.strategy,
+        "n_clients": len(group.clients),
+        "written_queues": sum(int(np.count_nonzero(one.is_written)) for one in mine),
+        "useful_clients": useful,
+        "even_clients": even,
+        "reason": reason,
+    }
+
+
+def _method_of(group: Group, layouts: Sequence[_Layout]) -> Method | str:
+    """Return the strategy of clients that join the group, or why no number follows from it."""
+    if group.message_model != "CLUSTERING":
+        return _EVERY_QUEUE
+    if group.is_shared or group.server_assignment == "POP":
+        return _SHARED
+    if group.strategy_doubt is not None:
+        return f"its strategy is in doubt: {group.strategy_doubt}"
+    if group.strategy is None:
+        return "its strategy is not known"
+    unknown = group.unknown.get("subscriptions") or next((one.unknown for one in layouts if one.unknown), None)
+    if unknown is not None:
+        return f"its topics or their queues are known only in part: {unknown}"
+    method = method_of(group, Client("")).in_dialect(dialect_to_join(group))
+    return method if method.problem is None else method.problem
+
+
+class _Answers:
+    """Answers found so far: many groups have the same strategy and topics of the same shape."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, _Counts | str] = {}
+
+    def of(self, method: Method, layouts: Sequence[_Layout]) -> _Counts | str:
+        """Return the numbers of clients with work, or why they are not known."""
+        by_counts = class_of(method.name).decided_by == "counts"
+        key = (method, *(one.is_written.tobytes() if by_counts else one.queues[0].topic for one in layouts))
+        if key not in self._found:
+            self._found[key] = _counts(method, layouts)
+        return self._found[key]
+
+
+def _counts(method: Method, layouts: Sequence[_Layout]) -> _Counts | str:
+    try:
+        rule = method.strategy()
+        if rule.decided_by not in ("counts", "positions"):
+            return _why_not(rule)
+        return _search(_Split.of(rule, layouts)) or _TOO_LARGE
+    except FleetError as error:  # Java, too, refuses these queues
+        return "; ".join(dict.fromkeys(one.reason for one in error.errors))
+    except Error as error:
+        return str(error)
+
+
+def _why_not(rule: Strategy) -> str:
+    if rule.is_shared:
+        return _SHARED
+    if rule.is_listed:
+        return _LISTED
+    if rule.reads_rooms:
+        return _ROOMS
+    return _SLOTS if rule.reads_slots else _IDS
+
+
+class _Split(NamedTuple):
+    """The queues of all topics of a group laid end to end, and the strategy that splits each topic."""
+
+    rule: Strategy
+    topics: list[list[MessageQueue]]
+    sizes: NDArray[np.int64]  # by topic
+    is_written: NDArray[np.bool_]  # by queue
+
+    @classmethod
+    def of(cls, rule: Strategy, layouts: Sequence[_Layout]) -> _Split:
+        is_written = [one.is_written for one in layouts] or [np.zeros(0, bool)]
+        sizes = np.array([len(one.queues) for one in layouts], np.int64)
+        return cls(rule, [one.queues for one in layouts], sizes, np.concatenate(is_written))
+
+    @property
+    def limit(self) -> int:
+        """A number of clients beyond which one has no work: the lists that counts split all begin with the first client."""
+        n_written = int(np.count_nonzero(self.is_written))
+        return min(n_written, int(self.sizes.max(initial=0))) if self.rule.decided_by == "counts" else n_written
+
+    def owners(self, n_clients: int) -> NDArray[Any]:
+        """Return the owner of every queue among so many clients; -1 for nobody."""
+        if self.rule.formula is not None:
+            sizes = np.repeat(self.sizes, self.sizes)
+            places = np.arange(sizes.size) - np.repeat(np.cumsum(self.sizes) - self.sizes, self.sizes)
+            owners: NDArray[Any] = self.rule.formula.owner(NUMPY, places, sizes, n_clients)
+            return owners
+        ids = [f"{i:07}" for i in range(n_clients)]  # any that are in order: they decide nothing
+        return self.rule.assign_fleet(Fleet.from_groups([("", one[0].topic, one, ids) for one in self.topics]))
+
+    def all_have_work(self, owners: NDArray[Any], n_clients: int) -> bool:
+        """Return whether every client owns a queue that is written."""
+        return bool(np.bincount(owners[(owners >= 0) & self.is_written], minlength=n_clients).all())
+
+
+class _Counts(NamedTuple):
+    useful: int
+    even: list[int]
+
+
+def _search(split: _Split) -> _Counts | None:
+    n_queues, left = split.is_written.size, MOST_CELLS
+    useful = split.limit
+    while useful and not split.all_have_work(split.owners(useful), useful):
+        left -= n_queues + useful
+        if left < 0:
+            return None
+        useful -= 1
+    if not useful:
+        return _Counts(0, [])
+    even = []
+    for n_clients in _divisors(int(np.count_nonzero(split.owners(1) >= 0)), useful):
+        left -= n_queues + n_clients
+        if left < 0:
+            return None
+        owners = split.owners(n_clients)
+        loads = np.bincount(owners[owners >= 0], minlength=n_clients)
+        if loads.min() == loads.max() and split.all_have_work(owners, n_clients):
+            even.append(n_clients)
+    return _Counts(useful, even)
+
+
+def _divisors(number: int, most: int) -> Iterator[int]:
+    return (one for one in range(1, min(number, most) + 1) if number % one == 0)

@@ -20,6 +20,7 @@ from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._sink import print_notes
 from rmqalloc.cli._snapshot_input import snapshot_of, snapshot_options
 from rmqalloc.cli._watch import settled, watch
+from rmqalloc.cli._webhook_options import webhook_of
 from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
@@ -69,6 +70,20 @@ _SETTLE = 20.0
     "--watch", "is_watched", is_flag=True, help="Of a running cluster: go on, and show what lasts and changes."
 )
 @click.option(
+    "--webhook",
+    metavar="URL",
+    help="With --watch: post what is raised and cleared to this address. It may be a secret, which others on the machine see "
+    "here: the variable RMQALLOC_CHECK_WEBHOOK and --webhook-file take it too.",
+)
+@click.option("--webhook-file", metavar="FILE", help="File with the address for --webhook, as its one line.")
+@click.option(
+    "--webhook-form",
+    type=Choice(("json", "slack", "alertmanager")),
+    default="json",
+    show_default=True,
+    help="What is posted: findings as -o json has them, a message of Slack, or alerts for /api/v2/alerts of Alertmanager.",
+)
+@click.option(
     "--show",
     type=Choice(("findings", "unread", "reach")),
     help="Which table: findings, messages that nobody reads, or who reads which queue, a row for each. Without it text has the "
@@ -86,6 +101,9 @@ def check(
     scenario: str | None,
     settle: float | None,
     is_watched: bool,
+    webhook: str | None,
+    webhook_file: str | None,
+    webhook_form: str,
     show: str | None,
     output: str,
 ) -> int:
@@ -99,11 +117,16 @@ def check(
 
     if inputs.live is None and (is_watched or settle is not None):
         raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
+    if (webhook or webhook_file) and not is_watched:
+        raise click.UsageError(
+            "--webhook and --webhook-file are told what changes while it is looked again: give --watch too"
+        )
     if show is not None and output == "sarif":
         raise click.UsageError("--show is of tables, and SARIF holds findings alone: leave one of them out")
     looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules)
     if is_watched:
-        watch(looking, _SETTLE if settle is None else settle)
+        hook = webhook_of(webhook, webhook_file, webhook_form, inputs.file)
+        watch(looking, _SETTLE if settle is None else settle, hook)
     looking.is_settled_after = settle
     findings = settled(looking.look, settle or 0)
     looking.show(findings)
@@ -205,7 +228,8 @@ class _Looking:
     @property
     def _has_places(self) -> bool:
         """Whether the output shows places in a file, and there is one."""
-        return self.output == "sarif" and self.inputs.live is None and self.inputs.file != "-"
+        is_file = self.inputs.live is None and self.inputs.moment is None
+        return self.output == "sarif" and is_file and self.inputs.file != "-"
 
     def tell_lacks(self) -> None:
         """Print what the last snapshot lacks, be there findings or not."""

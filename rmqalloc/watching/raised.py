@@ -1,0 +1,83 @@
+"""Findings that last, as looks go by: what is raised and what is cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rmqalloc.audit import Finding
+
+Wanted = Callable[[Sequence[Finding]], Iterable[Finding]]
+
+
+def fault_of(one: Finding) -> Hashable:
+    """Return what makes two findings the same fault; their messages may hold numbers that change all the time."""
+    return one.rule, one.consumer_group, one.topic, one.queues, one.clients
+
+
+def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> Sequence[Finding]:
+    """Return findings of now that were there before: the same fault of the same queues and clients.
+
+    While a group rebalances, for seconds after every change of its clients, other queues have no owner or two at every look.
+    """
+    seen = set(map(fault_of, before))
+    return tuple(one for one in now if fault_of(one) in seen)
+
+
+class RaisedFindings:
+    """The findings that last, each from its second look in a row until it is gone.
+
+    Examples
+    --------
+    >>> one, raised = Finding("idle-client", "warning", "g", None, (), ("c",), "c is idle", ""), RaisedFindings()
+    >>> raised.after([one]), raised.after([one]).raised == (one,), raised.after([]).cleared == (one,)
+    (Changes(raised=(), cleared=()), True, True)
+    """
+
+    class Changes(NamedTuple):
+        """What one look has changed."""
+
+        raised: tuple[Finding, ...]
+        cleared: tuple[Finding, ...]
+
+    def __init__(self) -> None:
+        self._before: Sequence[Finding] = ()
+        self._raised: dict[Hashable, tuple[Finding, frozenset[Hashable]]] = {}
+        self.n_looks = 0
+
+    def __len__(self) -> int:
+        return len(self._raised)
+
+    def __iter__(self) -> Iterator[Finding]:
+        return (one for one, _ in self._raised.values())
+
+    def after(
+        self, now: Sequence[Finding], lacks: frozenset[Hashable] = frozenset(), wanted: Wanted | None = None
+    ) -> Changes:
+        """Take one look; return what it has changed.
+
+        A finding is cleared if it is not found any more, unless the look lacks something that was there when it was found: then
+        it is not known. One whose severity changes is raised again; one that is not wanted any more is cleared.
+
+        Parameters
+        ----------
+        now : sequence of Finding
+        lacks : frozenset
+            What could not be read at this look.
+        wanted : callable, optional
+            Chooses, of those that last, the findings to raise; all by default.
+        """
+        lasts = lasting(self._before, now)
+        findings = {fault_of(one): one for one in (lasts if wanted is None else wanted(lasts))}
+        before = {fault: one.severity for fault, (one, _) in self._raised.items()}
+        still, unwanted = set(map(fault_of, now)), set(map(fault_of, lasts)) - findings.keys()
+        cleared = []
+        for fault, (one, lacked) in list(self._raised.items()):
+            if fault in unwanted or (fault not in still and lacks <= lacked):
+                cleared.append(one)
+                del self._raised[fault]
+        raised = tuple(one for fault, one in findings.items() if before.get(fault) != one.severity)
+        self._raised |= {fault: (one, lacks) for fault, one in findings.items()}
+        self._before = now
+        self.n_looks += 1
+        return self.Changes(raised, tuple(cleared))

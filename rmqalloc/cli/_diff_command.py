@@ -9,6 +9,7 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._history_options import at_option, history_option, past_snapshot
 from rmqalloc.cli._inputs import ALL
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 from rmqalloc.cli._self_check import hold_to_itself, self_check_option
@@ -16,11 +17,16 @@ from rmqalloc.cli._sink import print_notes
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
+    from rmqalloc.plans import Plan
     from rmqalloc.snapshot.snapshot import Snapshot
+
+    _Sides = tuple[Snapshot | Plan, Snapshot | Plan, tuple[str, str]]
+
+_MOMENTS = 2
 
 
 @click.command(cls=Verb)
-@click.argument("before", metavar="A", type=FileOrExample("snapshot"))
+@click.argument("before", metavar="[A]", required=False, type=FileOrExample("snapshot"))
 @click.argument("after", metavar="[B]", required=False, type=FileOrExample("snapshot"))
 @click.option(
     "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
@@ -39,12 +45,14 @@ if TYPE_CHECKING:
     help="Which table: a row for every group, queue or client that differs, single change, cause in a group, or group of the "
     "plan. Without it the table is text for people.",
 )
+@at_option(multiple=True)
+@history_option
 @self_check_option
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if there is a difference.")
 @live_options
 @table_options("; as text 20 groups, the worst first")
 def diff(
-    before: str,
+    before: str | None,
     after: str | None,
     groups: tuple[str, ...],
     topics: tuple[str, ...],
@@ -56,6 +64,8 @@ def diff(
     detailed_exitcode: bool,
     tables: TableOptions,
     live: Live,
+    history_file: str | None,
+    moments: tuple[float, ...],
 ) -> int:
     """Show what differs between two snapshots: who owns what now, who came and left, and which change moved how many queues.
 
@@ -66,19 +76,19 @@ def diff(
     rmqalloc diff cluster.json snapshot.yaml --show queues -o csv
     rmqalloc diff plan.json cluster.json
     rmqalloc diff -n 10.0.0.1:9876 snapshot.yaml
+    rmqalloc diff --history cluster.history --at 03:10 --at 03:15
     """
     import rmqalloc
-    from rmqalloc.diffs.state_files import read_state
     from rmqalloc.plans import Plan
 
-    if after is None:
-        live, *usual = live.reached()
-        groups, topics = groups or usual[0], topics or usual[1]
-    _check_sides(before, after, live)
-    one, said = read_state(before)
-    other, more = (_now(live, groups or ALL, topics or ALL), ()) if after is None else read_state(after)
-    print_notes((*said, *more))
-    names = before, live.servers if after is None else after
+    if moments or before is None:
+        sides = _past_sides(before, after, history_file, moments)
+    else:
+        if after is None:
+            live, *usual = live.reached()
+            groups, topics = groups or usual[0], topics or usual[1]
+        sides = _sides(before, after, live, groups or ALL, topics or ALL)
+    one, other, names = sides
     found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario, assume, names)
     hold_to_itself(self_check, found, next((side for side in (one, other) if isinstance(side, Plan)), None))
     if show is not None or not tables.is_text:  # the text has them at its end
@@ -90,6 +100,31 @@ def diff(
         print_notes(["a snapshot is partial, so nothing can be relied on; --allow-partial proceeds anyway"])
         return exit_codes.PARTIAL
     return exit_codes.DIFFERENCE if detailed_exitcode and found.differs else 0
+
+
+def _sides(before: str, after: str | None, live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> _Sides:
+    """Return two files, or a file and the running cluster, and what they are called."""
+    from rmqalloc.diffs.state_files import read_state
+
+    _check_sides(before, after, live)
+    one, said = read_state(before)
+    other, more = (_now(live, groups, topics), ()) if after is None else read_state(after)
+    print_notes((*said, *more))
+    return one, other, (before, live.servers if after is None else after)
+
+
+def _past_sides(before: str | None, after: str | None, history_file: str | None, moments: tuple[float, ...]) -> _Sides:
+    """Return two moments of a history, and what they are called."""
+    from rmqalloc.history.moments import moment_text
+
+    if before is not None or after is not None:
+        raise click.UsageError("--at is a moment of a history; give --at twice and no file")
+    if history_file is None:
+        raise click.UsageError("nothing is given to compare: give A and B, or --history FILE with --at twice")
+    if len(moments) != _MOMENTS:
+        raise click.UsageError(f"two moments are compared: give --at twice, got {len(moments)}")
+    one, other = (past_snapshot(history_file, moment) for moment in moments)
+    return one, other, (str(moment_text(moments[0])), str(moment_text(moments[1])))
 
 
 def _now(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:

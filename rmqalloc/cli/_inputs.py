@@ -82,6 +82,8 @@ class Inputs:
         Whether nothing is left to do if all groups are left out.
     source : Source or None
         What was read of the file, for those who need it twice: a pipe can be read only once, and a file may change.
+    moment : float or None
+        The moment of which a snapshot is taken, where ``file`` is a history; seconds of the Unix clock.
     """
 
     file: str
@@ -95,3 +97,4 @@ class Inputs:
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
     is_planned: bool = False
     source: Source | None = None
+    moment: float | None = None

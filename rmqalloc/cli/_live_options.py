@@ -108,6 +108,11 @@ def is_given(name: str) -> bool:
     )
 
 
+def is_typed(name: str) -> bool:
+    """Return whether an option is given on the command line, not by its variable."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+
 _FILE = click.Path(exists=True, dir_okay=False)
 _OPTIONS = (
     click.option("--running-info/--no-running-info", default=True, help="Ask every client which queues it owns."),
@@ -163,11 +168,8 @@ def live_options(command: Command) -> Command:
     return bundle("live", _live, _OPTIONS, command, [one.name for one in fields(Live)])
 
 
-def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
-    """Return a snapshot of the running cluster that the options name; how far it is and what it holds go to standard
-    error."""
-    import rmqalloc
-    from rmqalloc.remoting import RemotingError, ResponseError
+def check_servers(live: Live) -> None:
+    """Refuse addresses that are none, and a key without its certificate."""
     from rmqalloc.remoting.client import name_servers
     from rmqalloc.remoting.signed_servers import SignedServers
 
@@ -177,6 +179,15 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
         SignedServers(name_servers(live.servers), live.acl_address or "")
     except ArgumentError as error:
         raise click.UsageError(str(error)) from error
+
+
+def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
+    """Return a snapshot of the running cluster that the options name; how far it is and what it holds go to standard
+    error."""
+    import rmqalloc
+    from rmqalloc.remoting import RemotingError, ResponseError
+
+    check_servers(live)
     progress = _Answers(0.1, live.is_quiet)
     try:
         with _told_warnings(live.is_quiet):

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli._choices import Choice, Command, FileOrExample, bundle
+from rmqalloc.cli._history_options import at_option, history_option, past_snapshot
 from rmqalloc.cli._inputs import ALL, EvidenceOptions, Inputs
 from rmqalloc.cli._left_out import weak_code
-from rmqalloc.cli._live_options import Live, is_given, live_options, live_snapshot
+from rmqalloc.cli._live_options import Live, is_given, is_typed, live_options, live_snapshot
 from rmqalloc.cli._sink import print_notes
 
 if TYPE_CHECKING:
@@ -76,7 +77,19 @@ def _inputs(
     allow_partial: bool,
     live: Live,
     evidence: EvidenceOptions,
+    history_file: str | None,
+    moment: float | None,
 ) -> Inputs:
+    if moment is not None:
+        return _past(
+            file,
+            live,
+            history_file,
+            moment,
+            Inputs("", form, groups or ALL, topics or ALL, allow_partial, evidence=evidence),
+        )
+    if history_file is not None and is_typed("history_file"):
+        raise click.UsageError("--history holds many moments: give one with --at")
     if file is not None:
         if live.name_server is not None:
             raise click.UsageError("-f is a file and -n a running cluster; give one of them")
@@ -93,12 +106,23 @@ def _inputs(
     return Inputs(servers, form, groups, topics, allow_partial, reached.live, evidence=evidence)
 
 
+def _past(file: str | None, live: Live, history_file: str | None, moment: float, inputs: Inputs) -> Inputs:
+    """Return the inputs of a verb on a moment of a history."""
+    if history_file is None:
+        raise click.UsageError("--at is a moment of a history: give --history FILE")
+    if file is not None or live.name_server is not None or is_given("context"):
+        raise click.UsageError("--at is a moment of a history, -f a file and -n a running cluster; give one of them")
+    return replace(inputs, file=history_file, moment=moment)
+
+
 def snapshot_options(command: Command) -> Command:
     """Add the options that name a snapshot and a part of it; the command gets them as one argument, ``inputs``."""
     return bundle("inputs", _inputs, (evidence_options, live_options, *_OPTIONS), command)
 
 
 _OPTIONS = (
+    at_option(),
+    history_option,
     click.option(
         "--allow-partial", is_flag=True, help="Take a snapshot that lacks what some broker or client did not answer."
     ),
@@ -125,7 +149,9 @@ def snapshot_of(inputs: Inputs) -> Known:
     from rmqalloc.evaluation.differing import evidence_known
     from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
-    if inputs.live is not None:
+    if inputs.moment is not None:
+        snapshot = past_snapshot(inputs.file, inputs.moment)
+    elif inputs.live is not None:
         snapshot = live_snapshot(inputs.live, inputs.groups, inputs.topics)
     else:
         snapshot, notes = read_snapshot_with_warnings(inputs.source or inputs.file, inputs.form)

@@ -1,0 +1,1 @@
+"""How large a history of a year is, and how quickly it answers."""

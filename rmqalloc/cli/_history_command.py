@@ -1,0 +1,42 @@
+"""``rmqalloc history``: what happened, and when."""
+
+from __future__ import annotations
+
+import click
+
+from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._history_options import history_option, time_option
+from rmqalloc.cli._inputs import ALL
+from rmqalloc.cli._table_options import TableOptions, table_options
+
+
+@click.command(cls=Verb)
+@table_options("; as text 50 lines, the earliest first")
+@time_option("--until", "until", "Only what happened up to then")
+@time_option("--since", "since", "Only what happened from then on")
+@click.option(
+    "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+)
+@history_option
+def history(
+    history_file: str | None,
+    groups: tuple[str, ...],
+    since: float | None,
+    until: float | None,
+    tables: TableOptions,
+) -> int:
+    """Say who joined and left, which queues moved, what was found and cleared, and what is not known, from when to when.
+
+    \b
+    rmqalloc history --history cluster.history -g order-svc --since 03:00
+    rmqalloc history --history cluster.history --since 03:00 --until 03:15 -o json
+    rmqalloc diff --history cluster.history --at 03:10 --at 03:15
+    """
+    from rmqalloc.history import History
+
+    if history_file is None:
+        raise click.UsageError("no history is given: --history FILE names the one that `rmqalloc serve` records")
+    if since is not None and until is not None and since > until:
+        raise click.UsageError("--since is later than --until; nothing lies between them")
+    tables.show(History(history_file).events(groups or ALL, since, until))
+    return 0

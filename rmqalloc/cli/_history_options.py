@@ -1,0 +1,72 @@
+"""Options that name a history and moments of it, and the snapshot that a history holds of a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._choices import Command
+from rmqalloc.cli._sink import print_notes, tell
+from rmqalloc.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.snapshot import Snapshot
+
+_TIMES = "HH:MM[:SS] of the last 24 hours, ISO 8601, or 2h ago"
+
+history_option = click.option(
+    "--history",
+    "history_file",
+    metavar="FILE",
+    help="History that `rmqalloc serve` records; with --at instead of -f or -n.",
+)
+
+
+def at_option(multiple: bool = False) -> Callable[[Command], Command]:
+    """Return the option ``--at``."""
+    more = "; twice, for A and B" if multiple else ""
+    return click.option(
+        "--at",
+        "moments" if multiple else "moment",
+        multiple=multiple,
+        callback=_read_all if multiple else _read,
+        metavar="TIME",
+        help=f"The cluster as --history has it at a moment: {_TIMES}{more}.",
+    )
+
+
+def time_option(flag: str, name: str, what: str) -> Callable[[Command], Command]:
+    """Return an option that is a moment."""
+    return click.option(flag, name, callback=_read, metavar="TIME", help=f"{what}: {_TIMES}.")
+
+
+def _read(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
+    if text is None:
+        return None
+    from rmqalloc.history.moments import moment_of
+
+    try:
+        return moment_of(text)
+    except ArgumentError as error:
+        raise click.BadParameter(str(error), ctx, param) from error
+
+
+def _read_all(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]) -> tuple[float | None, ...]:
+    return tuple(_read(ctx, param, text) for text in texts)
+
+
+def past_snapshot(path: str, moment: float) -> Snapshot:
+    """Return the cluster as a history has it at a moment; ends with `exit_codes.PARTIAL` where it is not known."""
+    from rmqalloc.history import History, MomentUnknownError
+    from rmqalloc.history.moments import moment_text
+
+    try:
+        found = History(path).snapshot_at(moment)
+    except MomentUnknownError as error:
+        tell("rmqalloc", str(error))
+        raise click.exceptions.Exit(exit_codes.PARTIAL) from error
+    print_notes([f"the cluster as of {moment_text(moment)}, of the history {path}; lag is not kept"])
+    return found

@@ -1,0 +1,231 @@
+"""The state of a subject as bytes: whole, or as what differs from the state before, whichever is shorter.
+
+A whole state numbers its names from 1 on, clients first; the owner of a queue is one number, 0 for nobody, and sets of several
+owners have the numbers behind the names. So a group of 16 queues and four clients takes 16 bytes and its names.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Protocol
+
+from rmqalloc.history.history_errors import HistoryError
+from rmqalloc.model import MessageQueue
+
+WHOLE, DIFFERENCE = range(2)
+MOST_DIFFERENCES = 15
+"""Differences in a row at most, so that a state is read from few rows."""
+_MOST_NUMBER = 63
+
+Owners = Mapping[MessageQueue, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptState:
+    """What lasts of a group, a topic or the brokers.
+
+    Attributes
+    ----------
+    settings : str or None
+        What is said of it as a document; None where it is gone or not known yet.
+    clients : mapping of client id to str
+        What is said of each client, as a document.
+    owners : mapping of MessageQueue to tuple of str
+        Client ids, () for nobody; a queue that is missing is not known.
+    """
+
+    settings: str | None = None
+    clients: Mapping[str, str] = field(default_factory=dict)
+    owners: Owners = field(default_factory=dict)
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nothing is there."""
+        return self.settings is None and not self.clients and not self.owners
+
+
+def texts_of(state: KeptState) -> set[str]:
+    """Return all texts that a whole state names."""
+    found = {*state.clients, *state.clients.values(), *(one for owners in state.owners.values() for one in owners)}
+    if state.settings is not None:
+        found.add(state.settings)
+    if state.owners:
+        found.add(layout_text(sorted(state.owners)))
+    return found
+
+
+class Numbered(Protocol):
+    """Texts that have numbers."""
+
+    def id_of(self, text: str) -> int:
+        """Return the number of a text."""
+
+    def text(self, number: int) -> str:
+        """Return the text of a number."""
+
+
+def whole(state: KeptState, texts: Numbered) -> bytes:
+    """Return a state as bytes."""
+    number = texts.id_of
+    out = [WHOLE, 0 if state.settings is None else number(state.settings), len(state.clients)]
+    for client, details in state.clients.items():
+        out += (number(client), number(details))
+    names = {client: i for i, client in enumerate(state.clients, 1)}
+    queues = sorted(state.owners)
+    found = [state.owners[queue] for queue in queues]
+    more = dict.fromkeys(one for owners in found for one in owners if one not in names)
+    out += [len(more), *map(number, more)]
+    names |= {name: i for i, name in enumerate(more, len(names) + 1)}
+    sets = dict.fromkeys(owners for owners in found if len(owners) > 1)
+    out.append(len(sets))
+    for owners in sets:
+        out += [len(owners), *(names[one] for one in owners)]
+    numbers = {owners: i for i, owners in enumerate(sets, len(names) + 1)}
+    out.append(number(layout_text(queues)) if queues else 0)
+    out += [numbers[o] if len(o) > 1 else names[o[0]] if o else 0 for o in found]
+    return _bytes(out)
+
+
+def difference(before: KeptState, after: KeptState, texts: Numbered) -> bytes | None:
+    """Return what differs as bytes; None where the queues are others."""
+    if before.owners.keys() != after.owners.keys():
+        return None
+    number = texts.id_of
+    settings = 0 if before.settings == after.settings else 1
+    out = [DIFFERENCE, settings]
+    if settings:
+        out.append(0 if after.settings is None else number(after.settings))
+    gone = [one for one in before.clients if one not in after.clients]
+    come = [(one, text) for one, text in after.clients.items() if before.clients.get(one) != text]
+    out += [len(gone), *map(number, gone), len(come), *(number(x) for pair in come for x in pair)]
+    queues = sorted(after.owners)
+    moved = [i for i, queue in enumerate(queues) if before.owners[queue] != after.owners[queue]]
+    out.append(len(moved))
+    for last, i in zip([0, *moved], moved, strict=False):
+        owners = after.owners[queues[i]]
+        out += [i - last, len(owners), *map(number, owners)]
+    return _bytes(out)
+
+
+def state_of(bodies: Sequence[bytes], texts: Numbered) -> KeptState:
+    """Return the state of rows, a whole one and the differences after it."""
+    state = KeptState()
+    for i, body in enumerate(bodies):
+        numbers = _Numbers(body)
+        kind = numbers.next()
+        if kind == WHOLE:
+            state = _whole_of(numbers, texts)
+        elif kind == DIFFERENCE and i:
+            state = _changed(state, numbers, texts)
+        else:
+            raise HistoryError("the history is damaged: a state begins with a difference")
+    return state
+
+
+def _whole_of(numbers: _Numbers, texts: Numbered) -> KeptState:
+    said = numbers.next()
+    clients = {texts.text(numbers.next()): texts.text(numbers.next()) for _ in range(numbers.count())}
+    names = [*clients, *(texts.text(numbers.next()) for _ in range(numbers.count()))]
+    each: list[tuple[str, ...]] = [(), *((name,) for name in names)]
+    each += [tuple(_item(names, numbers.next() - 1) for _ in range(numbers.count())) for _ in range(numbers.count())]
+    layout = numbers.next()
+    queues = _queues(texts.text(layout)) if layout else ()
+    owners = {queue: _item(each, numbers.next()) for queue in queues}
+    return KeptState(texts.text(said) if said else None, clients, owners)
+
+
+def _changed(state: KeptState, numbers: _Numbers, texts: Numbered) -> KeptState:
+    settings, clients, owners = state.settings, dict(state.clients), dict(state.owners)
+    if numbers.next():
+        said = numbers.next()
+        settings = texts.text(said) if said else None
+    for _ in range(numbers.count()):
+        clients.pop(texts.text(numbers.next()), None)
+    for _ in range(numbers.count()):
+        client = texts.text(numbers.next())
+        clients[client] = texts.text(numbers.next())
+    queues, i = sorted(owners), 0
+    for _ in range(numbers.count()):
+        i += numbers.next()
+        owners[_item(queues, i)] = tuple(texts.text(numbers.next()) for _ in range(numbers.count()))
+    return KeptState(settings, clients, owners)
+
+
+def _item(items: Sequence[Any], i: int) -> Any:
+    if not 0 <= i < len(items):
+        raise HistoryError("the history is damaged: a state names what is not there")
+    return items[i]
+
+
+# --- Queues ---
+
+
+def layout_text(queues: Iterable[MessageQueue]) -> str:
+    """Return queues in their order as a text: topic, broker, and ids as runs."""
+    found: list[list[Any]] = []
+    for topic, broker, queue_id in queues:
+        if not found or found[-1][:2] != [topic, broker]:
+            found.append([topic, broker, queue_id, 1])
+        elif found[-1][2] + found[-1][3] == queue_id:
+            found[-1][3] += 1
+        else:
+            found.append([topic, broker, queue_id, 1])
+    return json.dumps(found, separators=(",", ":"))
+
+
+@lru_cache(maxsize=1000)
+def _queues(layout: str) -> tuple[MessageQueue, ...]:
+    return tuple(
+        MessageQueue(topic, broker, first + i) for topic, broker, first, n in data_of(layout) for i in range(n)
+    )
+
+
+def data_of(text: str) -> Any:
+    """Return the data of a document that the recorder wrote; it was escaped, so it may hold any name."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise HistoryError(f"the history is damaged: a document cannot be read ({error})") from error
+
+
+# --- Numbers of any length as bytes ---
+
+
+def _bytes(numbers: Iterable[int]) -> bytes:
+    out = bytearray()
+    for number in numbers:
+        while number > 127:
+            out.append(number & 127 | 128)
+            number >>= 7
+        out.append(number)
+    return bytes(out)
+
+
+class _Numbers:
+    """Numbers of a row, one after the other."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body, self._at = body, 0
+
+    def next(self) -> int:
+        """Return the next number."""
+        number = shift = 0
+        while True:
+            if self._at >= len(self._body) or shift > _MOST_NUMBER:
+                raise HistoryError("the history is damaged: a state ends too early")
+            byte = self._body[self._at]
+            self._at += 1
+            number |= (byte & 127) << shift
+            if byte < 128:
+                return number
+            shift += 7
+
+    def count(self) -> int:
+        """Return the next number, of things that take a byte each at least."""
+        number = self.next()
+        if number > len(self._body):
+            raise HistoryError("the history is damaged: a state names more than it holds")
+        return number

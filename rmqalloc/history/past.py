@@ -1,0 +1,189 @@
+"""Read a history: `History`."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from rmqalloc.history._database import BROKERS, GROUP, TOPIC, in_ms, opened_to_read, told
+from rmqalloc.history._documents import brokers_of, group_of, topic_of
+from rmqalloc.history._kept_states import KeptState
+from rmqalloc.history._past_events import gap_events, in_order, state_events, written_events
+from rmqalloc.history._past_timeline import PastTimeline, Standing
+from rmqalloc.history._texts import decoded, encoded
+from rmqalloc.history.history_events import HistoryEvents, events_table
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot import Snapshot
+from rmqalloc.snapshot.matching import ALL, chosen, no_match
+from rmqalloc.snapshot.proxy import with_shared
+from rmqalloc.snapshot.snapshot import Group, SourceError, with_fields
+
+_HIDDEN = ("clients", "owners")
+
+
+class PastOwners(NamedTuple):
+    """Who owned what of a group at a moment.
+
+    Attributes
+    ----------
+    owners : mapping of MessageQueue to tuple of str
+        Client ids, () for nobody; a queue that is missing is not known.
+    client_ids : tuple of str
+    doubt : str or None
+        Why it is not known; then ``owners`` is what was last known before.
+    known_before, known_after : float or None
+        The last moment up to then at which it is known, and the first one from then on, in seconds of the Unix clock.
+    """
+
+    owners: Mapping[MessageQueue, tuple[str, ...]]
+    client_ids: tuple[str, ...]
+    doubt: str | None
+    known_before: float | None
+    known_after: float | None
+
+
+class History:
+    """A history that a `Recorder` has written, or is writing; read only.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    HistoryError
+        There is no such file, it is no history, damaged, or of a newer version. Every method may raise it.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+        with self._opened():
+            pass
+
+    @contextmanager
+    def _opened(self) -> Iterator[tuple[sqlite3.Connection, PastTimeline]]:
+        """Read what is one moment of the file, whatever is written meanwhile."""
+        with told(self._path), closing(opened_to_read(self._path)) as connection:
+            connection.execute("BEGIN")
+            yield connection, PastTimeline(connection)
+
+    @property
+    def first_reading(self) -> float | None:
+        """The first moment that is known, in seconds of the Unix clock; None for none."""
+        with self._opened() as (_, timeline):
+            return max(timeline.spans[0].began, timeline.kept_since) / 1000 if timeline.spans else None
+
+    @property
+    def last_reading(self) -> float | None:
+        """When the cluster was last read, in seconds of the Unix clock; None for never."""
+        with self._opened() as (connection, _):
+            last = connection.execute("SELECT max(last) FROM spans").fetchone()[0]
+        return None if last is None else last / 1000
+
+    def owners_at(self, group: str, moment: float) -> PastOwners:
+        """Return who owned what of a group at a moment.
+
+        Raises
+        ------
+        MomentUnknownError
+            The cluster as a whole is not known then.
+        NoMatchError
+            The history has no such group.
+        """
+        at = in_ms(moment)
+        with self._opened() as (connection, timeline):
+            row = connection.execute(
+                "SELECT id FROM subjects WHERE kind=? AND name=?", (GROUP, encoded(group))
+            ).fetchone()
+            if row is None:
+                raise no_match(group, _subjects(connection, GROUP), "group of the history")
+            timeline.check(at)
+            found = timeline.standing(row[0], at)
+        state = found.state or KeptState()
+        known = (None if one is None else one / 1000 for one in (found.known_before, found.known_after))
+        return PastOwners(state.owners, tuple(state.clients), found.doubt, *known)
+
+    def snapshot_at(self, moment: float) -> Snapshot:
+        """Return the cluster as it was: clients, routes, and what clients said that they own.
+
+        A group of which the moment is not known is there as it was last known; ``unknown`` and ``errors`` say so and why, so
+        that verbs end as for any snapshot that is partial. Lag is not kept.
+
+        Raises
+        ------
+        MomentUnknownError
+            The cluster as a whole is not known then.
+        """
+        at = in_ms(moment)
+        with self._opened() as (connection, timeline):
+            timeline.check(at)
+            rows = connection.execute("SELECT id, kind, name FROM subjects ORDER BY kind, name").fetchall()
+            found = [(kind, decoded(name), timeline.standing(number, at)) for number, kind, name in rows]
+        topics, groups, errors = [], [], []
+        brokers = next((brokers_of(one.state) for kind, _, one in found if kind == BROKERS and one.state), ())
+        for kind, name, standing in found:
+            if kind == TOPIC and standing.state and (topic := topic_of(standing.state)):
+                topics.append(topic)
+            elif kind == GROUP and (group := _group_at(name, standing)):
+                groups.append(group)
+            if kind != BROKERS and standing.doubt is not None:
+                errors.append(self._error(kind, name, standing.doubt))
+        when = datetime.fromtimestamp(moment, UTC).isoformat(timespec="seconds")
+        source = f"history {self._path}"
+        return with_shared(Snapshot(tuple(topics), tuple(groups), tuple(errors), when, source, brokers))
+
+    def _error(self, kind: int, name: str, doubt: str) -> SourceError:
+        request = f"{ReadCode.GET_CONSUMER_CONNECTION_LIST.name} {name}" if kind == GROUP else f"route of topic {name}"
+        return SourceError(f"history {self._path}", request, doubt)
+
+    def events(
+        self, groups: Sequence[str] = ALL, since: float | None = None, until: float | None = None
+    ) -> HistoryEvents:
+        """Return what happened, in the order of time.
+
+        Parameters
+        ----------
+        groups : sequence of str
+            Patterns as in `fnmatch.fnmatchcase`; topics and gaps of the whole cluster are told with all groups.
+        since, until : float, optional
+            Seconds of the Unix clock; an event counts by ``first_seen_after``, a gap if any of it lies between.
+        """
+        begin = 0 if since is None else in_ms(since)
+        end = (1 << 42) - 1 if until is None else in_ms(until)
+        with self._opened() as (connection, timeline):
+            begin = max(begin, timeline.kept_since)
+            mine = chosen(groups, _subjects(connection, GROUP), "group of the history")
+            names = {number: name for name, number in mine.items()}
+            named = [(GROUP, name, number) for name, number in mine.items()]
+            if tuple(groups) == ALL:
+                names |= {number: "" for name, number in _subjects(connection, GROUP).items() if not name}
+                named += [(TOPIC, name, number) for name, number in _subjects(connection, TOPIC).items()]
+            rows = [row for kind, name, n in named for row in state_events(timeline, kind, name, n, begin, end)]
+            rows += written_events(connection, timeline, names, begin, end)
+            rows += gap_events(connection, timeline, names, begin, end)
+        return HistoryEvents(events_table(in_order(rows)))
+
+
+def _subjects(connection: sqlite3.Connection, kind: int) -> dict[str, int]:
+    rows = connection.execute("SELECT name, id FROM subjects WHERE kind=? ORDER BY name", (kind,))
+    return {decoded(name): number for name, number in rows}
+
+
+def _group_at(name: str, standing: Standing) -> Group | None:
+    """Return a group as it was; one that is not known is there without anything that may be wrong being taken for known."""
+    group = None if standing.state is None else group_of(standing.state)
+    if group is None:
+        return (
+            None
+            if standing.doubt is None or standing.known_before is None
+            else Group(name, unknown=dict.fromkeys((*_HIDDEN, "subscriptions"), standing.doubt))
+        )
+    if standing.doubt is None:
+        return group
+    return with_fields(group, unknown={**group.unknown, **dict.fromkeys(_HIDDEN, standing.doubt)})

@@ -1,0 +1,237 @@
+"""Write what readings of a cluster show into a file: `Recorder`.
+
+Principles, in the order of their weight. Nothing is claimed that no reading has shown: of the time between two spans of
+readings, of a group that was not read and of a clock that went back, the history says that it does not know. Nothing that is
+written is lost: each reading is one transaction. What cannot be written now (the disk is full, the clock is behind the last
+reading) stays in memory as the present state alone, and is written as a change over that gap once it can be.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack, closing
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.history._bounding import Bounds
+from rmqalloc.history._database import CLEARED, GROUP, RAISED, SETTLED, alone, in_ms, opened, told, transaction
+from rmqalloc.history._kept_findings import fault_of, finding_text
+from rmqalloc.history._kept_states import KeptState
+from rmqalloc.history._present import PresentStates
+from rmqalloc.history._spans import ReadingSpans
+from rmqalloc.history._texts import decoded
+from rmqalloc.history._writer import EventRow, HistoryWriter, StateRow, Subject
+from rmqalloc.history.history_errors import HistoryError
+from rmqalloc.watching import Observation
+
+KEEP = timedelta(days=365)
+MAX_BYTES = 5 << 30
+LEAST_BYTES = 1 << 20
+GAP_AFTER = timedelta(minutes=5)
+
+_READINGS_THAT_LAST = 2
+
+Span = timedelta | float
+
+
+class Recorder:
+    """Writes a history; a context manager. One file has one recorder at a time, and any number of readers.
+
+    Parameters
+    ----------
+    path : path
+        The file, made if there is none. Beside it stand ``-wal`` and ``-shm`` of sqlite while it is open, and ``.lock``.
+    keep : timedelta or seconds
+        How long what was is kept.
+    max_bytes : int
+        How long the file may be; the oldest goes first. A mebibyte at least.
+    gap_after : timedelta or seconds
+        Readings further apart than this leave a gap.
+
+    Raises
+    ------
+    HistoryError
+        The file is no history, damaged, of a newer version, or another recorder writes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rmqalloc.history import History
+    >>> path = f"{tempfile.mkdtemp()}/history.db"
+    >>> with Recorder(path) as recorder:
+    ...     pass  # for each reading: recorder.record(observer.observe(reader.read()))
+    >>> History(path).last_reading is None
+    True
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        keep: Span = KEEP,
+        max_bytes: int = MAX_BYTES,
+        gap_after: Span = GAP_AFTER,
+    ) -> None:
+        keep_ms, gap_ms = _ms("keep", keep), _ms("gap_after", gap_after)
+        if max_bytes < LEAST_BYTES:
+            raise ArgumentError(f"max_bytes must be {LEAST_BYTES} at least, got {max_bytes}")
+        self._path = Path(path)
+        with ExitStack() as stack:
+            stack.enter_context(alone(self._path))
+            self._connection = stack.enter_context(closing(opened(self._path)))
+            with told(self._path):
+                self._writer = HistoryWriter(self._connection)
+                self._spans = ReadingSpans(self._connection, self._writer, gap_ms)
+                self._bounds = Bounds(self._connection, self._writer, keep_ms, max_bytes)
+                self._raised = self._written_findings()
+            self._stack = stack.pop_all()
+        self._present = PresentStates()
+        self._unwritten: dict[Subject, KeptState | None] = {}
+        self._n_whole, self._is_reconciled = 0, False
+        self._behind: str | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; may be called twice."""
+        with told(self._path):
+            self._stack.close()
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
+
+    @property
+    def behind(self) -> str | None:
+        """Why the last reading was not written; None if it was."""
+        return self._behind
+
+    def record(self, observation: Observation) -> None:
+        """Write what a reading shows; observations come in the order of their readings.
+
+        Raises
+        ------
+        HistoryError
+            Nothing of it could be written, as where the disk is full. What was written stays; the recorder may go on, and the
+            first observation that can be written again ends the gap.
+        """
+        reading = observation.reading
+        at, rows = in_ms(reading.read_at), self._present.taken(observation)
+        self._n_whole = self._n_whole + 1 if reading.is_whole and not reading.not_read else 0
+        if at <= self._spans.last:
+            self._fall_behind(rows, "the clock went back, or the same moment was read twice")
+            return
+        try:
+            with told(self._path):
+                self._bounds.make_room(at)
+                with transaction(self._connection):
+                    self._write(observation, at, rows)
+                self._bounds.step(at)
+        except HistoryError as error:
+            self._writer.forget()
+            self._spans.reload()
+            self._raised = self._written_findings()
+            self._fall_behind(rows, f"it could not be written: {error}")
+            raise
+        self._behind = None
+        self._is_reconciled |= self._n_whole >= _READINGS_THAT_LAST
+        self._unwritten.clear()
+
+    def _written_findings(self) -> dict[str, int]:
+        with told(self._path):
+            return dict(self._connection.execute("SELECT fault, finding FROM raised"))
+
+    def _fall_behind(self, rows: Iterable[StateRow], reason: str) -> None:
+        self._behind = reason
+        for row in rows:
+            self._unwritten.setdefault(row.subject, row.before)
+
+    def _write(self, observation: Observation, at: int, rows: list[StateRow]) -> None:
+        self._spans.seen(at, self._behind)
+        for row in map(self._spans.fitted, self._over_gap(rows, at)):
+            self._writer.state(row)
+        self._spans.groups_seen(observation.reading, at)
+        self._write_events(observation, at)
+        if not self._is_reconciled and self._n_whole >= _READINGS_THAT_LAST:
+            self._reconcile(observation, at)
+        elif self._behind is not None:
+            self._settle_findings(observation, at)
+
+    def _over_gap(self, rows: list[StateRow], at: int) -> list[StateRow]:
+        """Return rows with what was not written before: that changed at some time in the gap that ends now."""
+        if not self._unwritten:
+            return rows
+        for row in rows:
+            self._unwritten.setdefault(row.subject, row.before)
+        return [
+            StateRow(subject, None, at, before, self._present.state(subject))
+            for subject, before in self._unwritten.items()
+        ]
+
+    def _write_events(self, observation: Observation, at: int) -> None:
+        for kind, changes in ((RAISED, observation.raised), (CLEARED, observation.cleared)):
+            for change in changes:
+                finding = change.after if kind == RAISED else change.before
+                if finding is not None:
+                    since = None if change.last_seen_before is None else in_ms(change.last_seen_before)
+                    self._finding(kind, finding, since, min(at, in_ms(change.first_seen_after)))
+        for group, seconds in observation.settled.items():
+            self._writer.event(EventRow(self._writer.number((GROUP, group)), SETTLED, None, at, in_ms(seconds)))
+
+    def _finding(self, kind: int, finding: Any, since: int | None, at: int) -> None:
+        """Write that a finding was raised or cleared, unless the history has it so."""
+        fault = fault_of(finding)
+        if (fault in self._raised) == (kind == RAISED):
+            return
+        subject = self._writer.number((GROUP, finding.consumer_group))
+        number = self._writer.finding(finding_text(finding), at) if kind == RAISED else self._raised.pop(fault)
+        if kind == RAISED:
+            self._raised[fault] = number
+            row = fault, subject, number
+            self._connection.execute("INSERT OR REPLACE INTO raised VALUES (?, ?, ?)", row)
+        else:
+            self._writer.texts.used_until({number}, at)
+            self._connection.execute("DELETE FROM raised WHERE fault=?", (fault,))
+        self._writer.event(EventRow(subject, kind, since, at, number))
+
+    def _reconcile(self, observation: Observation, at: int) -> None:
+        """Write what ended while nothing was recorded, once two whole readings in a row have shown what is there."""
+        self._settle_findings(observation, at)
+        for row in self._present.gone(observation.reading, self._there(), at):
+            self._writer.state(row)
+
+    def _there(self) -> list[Subject]:
+        rows = self._connection.execute("SELECT kind, name FROM subjects WHERE is_gone=0")
+        return [(kind, decoded(name)) for kind, name in rows]
+
+    def _settle_findings(self, observation: Observation, at: int) -> None:
+        """Bring the findings that the history has as raised to what lasts now; of a group that was not read nothing is said."""
+        for one in observation.lasting:
+            self._finding(RAISED, one, None, at)
+        seen = set(map(fault_of, observation.findings))
+        silent = {self._writer.number((GROUP, name)) for name in observation.reading.not_read}
+        rows = self._connection.execute("SELECT fault, subject, finding FROM raised").fetchall()
+        for fault, subject, number in rows:
+            if fault not in seen and subject not in silent and not observation.reading.snapshot.errors:
+                self._raised.pop(fault, None)
+                self._connection.execute("DELETE FROM raised WHERE fault=?", (fault,))
+                self._writer.texts.used_until({number}, at)
+                self._writer.event(EventRow(subject, CLEARED, None, at, number))
+
+
+def _ms(name: str, span: Span) -> int:
+    seconds = span.total_seconds() if isinstance(span, timedelta) else float(span)
+    if not seconds > 0:
+        raise ArgumentError(f"{name} must be a time above 0, got {span!r}")
+    return in_ms(min(seconds, 1e9))

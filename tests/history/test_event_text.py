@@ -1,0 +1,31 @@
+"""Events as text: every line says what happened, and of what."""
+
+import pytest
+
+from rmqalloc.history.history_events import HistoryEvents, event_lines, events_table
+
+TIMES = {"last_seen_before": "2026-05-02T03:11:40+02:00", "first_seen_after": "2026-05-02T03:12:10+02:00"}
+
+
+@pytest.mark.parametrize(
+    ("row", "group", "what"),
+    [
+        ({"event": "settings", "consumer_group": "g"}, "g", "subscriptions, strategy or mode of the group"),
+        ({"event": "settings", "topic": "orders"}, "–", "orders"),
+        ({"event": "settings"}, "–", "brokers of the cluster"),
+        (
+            {
+                "event": "raised",
+                "consumer_group": "",
+                "rule": "silent-broker",
+                "severity": "warning",
+                "message": "no answer",
+            },
+            "–",
+            "warning silent-broker: no answer",
+        ),
+    ],
+)
+def test_every_line_says_of_what_it_is(row, group, what):
+    _, *lines = event_lines(HistoryEvents(events_table([{**TIMES, **row}])))
+    assert " ".join(lines).split()[2:] == [group, row["event"], *what.split()]

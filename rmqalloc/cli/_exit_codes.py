@@ -77,6 +77,12 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         GATE: _WEAK,
         PARTIAL: _SHOWN,
     },
+    "guard": {
+        DONE: "yes: the client may stop; with --after, it has left and its queues have new owners",
+        FAILURE: "failed: no client matches --stop, or the cluster or a file cannot be read",
+        GATE: "no: the previous change has not settled, or nobody would read some queues",
+        PARTIAL: "unknown: what decides is not known",
+    },
     "optimise": {
         FAILURE: _DOUBT,
         GATE: f"{_REQUIRED}, or a group has no way within the bounds (--max-unowned and others)",

@@ -30,7 +30,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * The end of the input ends the program with all its consumers.
  */
 public final class Consumers {
-    private static final long LOOK_EVERY_MS = 50;
+    private static final long LOOK_EVERY_MS = Long.getLong("rmqalloc.reportEvery", 50);
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
     private final String nameServer;

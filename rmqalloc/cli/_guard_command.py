@@ -1,0 +1,130 @@
+"""``rmqalloc guard``: may this client stop now."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._choices import Choice, seconds
+from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import ALL, Inputs
+from rmqalloc.cli._left_out import print_lacks
+from rmqalloc.cli._live_options import Live
+from rmqalloc.cli._sink import hand_over, say_lines
+from rmqalloc.cli._snapshot_input import known_by_options, snapshot_of, snapshot_options, strategy_known_options
+
+if TYPE_CHECKING:
+    from rmqalloc.guard import GuardAnswer
+
+_AFTER_WAIT = 120.0
+_CODES = {"yes": exit_codes.DONE, "no": exit_codes.GATE, "unknown": exit_codes.PARTIAL}
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """What is asked."""
+
+    target: str
+    is_after: bool
+    wait: float
+    every: float
+
+
+@click.command(cls=Verb)
+@snapshot_options
+@strategy_known_options()
+@click.option(
+    "--stop",
+    "target",
+    metavar="ID|ADDRESS|HOST",
+    help="The client: its id; else what ids go on from, such as 10.0.0.1@1009; else a host, whose clients stop together.",
+)
+@click.option(
+    "--wait",
+    callback=seconds,
+    metavar="TIME",
+    help="Of a running cluster: wait so long at most, such as 120s, until the previous change has settled; then answer.",
+)
+@click.option(
+    "--after",
+    "is_after",
+    is_flag=True,
+    help="After the stop: wait until the client has left and all queues have owners, for 120s unless --wait differs; without "
+    "--stop only for the owners.",
+)
+@click.option(
+    "--every",
+    callback=seconds,
+    default="1s",
+    show_default=True,
+    metavar="TIME",
+    help="Time between readings while it waits.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="One line with the answer and its reason, or a document.",
+)
+def guard(inputs: Inputs, target: str | None, wait: float | None, is_after: bool, every: float, output: str) -> int:
+    """Say whether a client may stop now: yes (0), no with the reason (3), or unknown (4).
+
+    It may not while the previous change has not settled, or if nobody would read its queues afterwards.
+
+    \b
+    rmqalloc guard -f example:orders -g order-svc --stop 10.1.0.11@4121
+    rmqalloc guard -n 10.0.0.1:9876 -g order-svc --stop 10.1.0.11 --wait 120s
+    rmqalloc guard -n 10.0.0.1:9876 -g order-svc --stop 10.1.0.11 --after --wait 120s
+    """
+    if inputs.live is None and wait is not None:
+        raise click.UsageError("--wait looks again at a running cluster: give -n HOST:PORT instead of -f")
+    if is_after and inputs.groups == ALL:
+        raise click.UsageError("--after waits for groups, and a client that has left is in none: name them by -g")
+    if not is_after and not target:
+        raise click.UsageError("--stop names the client that is to stop: its id, address or host")
+    live = None if inputs.live is None else replace(inputs.live, lag=False)  # no lag decides
+    inputs = replace(inputs, live=live, is_planned=False)
+    asked = _Stop(target or "", is_after, (_AFTER_WAIT if is_after else 0.0) if wait is None else wait, every)
+    answer = _at_once(inputs, asked) if live is None or not asked.wait else _waited(inputs, live, asked)
+    if output == "json":
+        hand_over(json.dumps(answer.to_dict(), indent=1))
+    else:
+        say_lines(answer.lines(sys.stdout))
+    return _CODES[answer.verdict]
+
+
+def _at_once(inputs: Inputs, asked: _Stop) -> GuardAnswer:
+    """Return the answer of one look."""
+    from rmqalloc.guard import has_left, may_stop
+
+    known = snapshot_of(inputs)
+    print_lacks(known.given)
+    return (has_left if asked.is_after else may_stop)(known, asked.target, inputs.groups, inputs.topics)
+
+
+def _waited(inputs: Inputs, live: Live, asked: _Stop) -> GuardAnswer:
+    """Return the answer that two readings give, or the last one when the time is over."""
+    from rmqalloc.guard import GuardWatch
+    from rmqalloc.snapshot.live.rereading import Rereader
+
+    snapshot_of(inputs)  # says what is to be said of the cluster, once
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        with Rereader(live.servers, inputs.groups, inputs.topics, every=asked.every, **live.how()) as reader:
+            watch = GuardWatch(
+                reader.read,
+                asked.target,
+                inputs.groups,
+                inputs.topics,
+                know=lambda snapshot: known_by_options(snapshot, inputs),
+                every=asked.every,
+            )
+            return (watch.after_stop if asked.is_after else watch.before_stop)(asked.wait)

@@ -1,0 +1,115 @@
+"""``rmqalloc guard``: answers as exit codes, text and a document."""
+
+import json
+import time
+from dataclasses import replace
+
+import pytest
+from audited import group, snapshot, topic, with_owned
+
+from rmqalloc.cli import main
+from rmqalloc.snapshot.live import fetching, rereading
+from rmqalloc.snapshot.plain_data import to_document
+
+IDS = ("10.0.0.1@7", "10.0.0.2@7")
+SETTLED = snapshot(with_owned(group(*IDS), [topic()]))
+[_GROUP] = SETTLED.groups
+MOVING = snapshot(replace(_GROUP, clients=(_GROUP.clients[0], replace(_GROUP.clients[1], owned=()))))
+
+
+@pytest.fixture
+def run(tmp_path, capsys):
+    """Run the verb on a snapshot as a file; its exit code and what it printed."""
+
+    def run(cluster, *arguments):
+        (tmp_path / "s.json").write_text(json.dumps(to_document(cluster)))
+        code = main(["guard", "-f", str(tmp_path / "s.json"), *arguments])
+        return code, capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("cluster", "target", "code", "text"),
+    [
+        (SETTLED, "10.0.0.1", 0, "yes: 10.0.0.1@7 may stop: 4 queues of g get new owners\n"),
+        (MOVING, IDS[0], 3, "no: the previous change of g has not settled: 4 queues of orders have no owner\n"),
+        (snapshot(group(*IDS)), IDS[0], 4, "unknown: g: what its clients own is not known\n"),
+    ],
+)
+def test_each_answer_has_a_code_and_a_line(run, cluster, target, code, text):
+    found, printed = run(cluster, "--stop", target)
+    assert (found, printed.out) == (code, text)
+
+
+def test_the_document(run):
+    code, printed = run(SETTLED, "-g", "g", "--stop", IDS[0], "-o", "json")
+    document = json.loads(printed.out)
+    assert (code, document["kind"], document["verdict"], document["clients"]) == (0, "GuardAnswer", "yes", [IDS[0]])
+
+
+def test_no_client_matches(run):
+    code, printed = run(SETTLED, "--stop", "10.0.0.3@7")
+    assert (code, printed.out) == (1, "")
+    assert "no client matches '10.0.0.3@7'; near it are" in printed.err
+
+
+def test_after_the_stop_of_a_file_it_looks_once(run):
+    assert run(SETTLED, "-g", "g", "--after", "--stop", "10.0.0.3@7")[0] == 0
+    assert run(SETTLED, "-g", "g", "--after")[1].out == "yes: all queues of g have owners\n"
+    assert run(MOVING, "-g", "g", "--after")[0] == 3
+    assert run(SETTLED, "-g", "g", "--after", "--stop", IDS[0])[1].out == "no: 10.0.0.1@7 is a client of g still\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--stop", "a", "--wait", "3s"], "give -n HOST:PORT"),
+        (["--stop", "a", "--after"], "name them by -g"),
+        (["--stop", "a", "--every", "soon"], "soon"),
+        ([], "--stop"),
+    ],
+)
+def test_wrong_usage_is_said(run, arguments, said):
+    code, printed = run(SETTLED, *arguments)
+    assert code == 64
+    assert said in printed.err
+
+
+def reading_of(found):
+    """A reading that gives a snapshot, all of it read now."""
+    began = time.time()
+    ages = {
+        one.name: rereading.GroupAges(began, None, {client.client_id: began for client in one.clients})
+        for one in found.groups
+    }
+    return rereading.ClusterReading(found, began, time.time(), ages, frozenset(), True, {})
+
+
+@pytest.fixture
+def live(monkeypatch):
+    """A running cluster, of which every look gives the next snapshot; the last one stays."""
+
+    def live(*found):
+        left = list(found)
+
+        def fetch(*_given, **how):
+            assert how["lag"] is False
+            return left.pop(0) if len(left) > 1 else left[0]
+
+        monkeypatch.setattr("rmqalloc.fetch", fetch)
+        monkeypatch.setattr(fetching, "fetch", fetch)
+        monkeypatch.setattr(rereading.Rereader, "read", lambda _self: reading_of(fetch(lag=False)))
+        return lambda *more: main(["guard", "-n", "127.0.0.1:1", "-g", "g", "--stop", IDS[0], "--every", "1ms", *more])
+
+    return live
+
+
+def test_of_a_running_cluster_it_looks_once_or_waits(live, capsys):
+    assert live(SETTLED)() == 0
+    assert live(MOVING)() == 3
+    assert live(MOVING, MOVING, SETTLED)("--wait", "60s") == 0
+    assert live(MOVING)("--wait", "10ms") == 3
+    alone = snapshot(with_owned(group(IDS[1]), [topic()]))
+    assert live(SETTLED, SETTLED, alone)("--after") == 0
+    assert capsys.readouterr().out.count("\n") == 5

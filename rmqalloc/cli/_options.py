@@ -12,6 +12,7 @@ import click
 from rmqalloc.cli._choices import Choice, Command, Count, FileOrExample, TextType, bundle
 from rmqalloc.cli._sink import hand_over
 from rmqalloc.errors import Error
+from rmqalloc.scenarios.fixed_names import CHANGE_FLAGS
 from rmqalloc.strategies.by_name import (
     from_flags,
     from_label,
@@ -121,7 +122,7 @@ class Changes(NamedTuple):
 def change_options(command: Command) -> Command:
     """Add the options that say what to change; the command gets them as one argument, ``changes``."""
 
-    return bundle("changes", _changes_given, reversed(_CHANGE_OPTIONS), command, ("scenario", *_CHANGES))
+    return bundle("changes", _changes_given, reversed(_CHANGE_OPTIONS), command, ("scenario", *CHANGE_FLAGS))
 
 
 class _Scale(TextType):
@@ -131,7 +132,9 @@ class _Scale(TextType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the text as it is, once its number is one."""
-        Count(0)(_and_room(str(value))[0], param, ctx)
+        from rmqalloc.scenarios.change_flags import room_behind
+
+        Count(0)(room_behind(str(value))[0], param, ctx)
         return str(value)
 
 
@@ -173,12 +176,6 @@ _CHANGE_OPTIONS = (
     ),
 )
 
-# In this order, so that a new broker has the queues that it is said to have, and --scale says how many clients there are.
-_CHANGES = (
-    "remove_broker", "set_queues", "add_broker", "lose_room", "remove_client", "add_client", "scale", "to_strategy",
-    "to_virtual_nodes",
-)  # fmt: skip
-
 
 def _changes_given(scenario: str | None, **flags: Any) -> Changes:
     return Changes(_scenarios(scenario, flags), scenario is not None)
@@ -186,38 +183,30 @@ def _changes_given(scenario: str | None, **flags: Any) -> Changes:
 
 def _scenarios(file: str | None, flags: dict[str, Any]) -> tuple[Scenario, ...]:
     """Return what the options ask for: the scenarios of a file, or one of all flags."""
-    from rmqalloc.scenarios import ScenarioError, read_scenarios, scenarios_of
+    from rmqalloc.scenarios import read_scenarios
+    from rmqalloc.scenarios.change_flags import FlagError, scenario_of_flags
 
-    given = [name for name, value in flags.items() if value not in (None, ())]
+    given = {name: _texts(value) for name, value in flags.items() if value not in (None, ())}
     if file is not None:
         if given:
-            raise click.UsageError(f"--scenario is given together with {_flag(given[0])}; write that into the file too")
+            raise click.UsageError(
+                f"--scenario is given together with {_flag(next(iter(given)))}; write that into the file too"
+            )
         return read_scenarios(file)
-    if not given:
-        return ()
-    changes = [change for name in _CHANGES if name in given for change in _changes(name, flags[name])]
-    shown = " ".join(text for name in given for text in _shown(name, flags[name]))
     try:
-        return scenarios_of([{"name": shown[:_LONGEST_NAME], "changes": changes}], "flags")
-    except ScenarioError as error:
-        raise click.UsageError(_hint(given, error)) from error
+        made = scenario_of_flags(given)
+    except FlagError as error:
+        raise click.UsageError(f"{', '.join(map(_flag, error.flags))}: {error.what}") from error
+    return () if made is None else (made,)
 
 
-_LONGEST_NAME = 200
-
-
-def _shown(name: str, value: Any) -> list[str]:
-    """Return flags as they were given, for the scenario's name."""
-    return [f"{name.replace('_', '-')} {one}" for one in (value if isinstance(value, tuple) else (value,))]
+def _texts(value: Any) -> tuple[str, ...]:
+    """Return the values of a flag as text."""
+    return value if isinstance(value, tuple) else (str(value),)
 
 
 def _flag(name: str) -> str:
     return "--" + name.replace("_", "-")
-
-
-def _hint(given: list[str], error: Any) -> str:
-    """Return an error of a scenario in terms of the flags."""
-    return f"{', '.join(map(_flag, given))}: {error.what}"
 
 
 def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
@@ -228,74 +217,6 @@ def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
     except Error as error:
         raise click.UsageError(f"{flag}: {error}") from error
     return name, params
-
-
-def _changes(name: str, value: Any) -> list[dict[str, Any]]:
-    """Return changes that one kind of flag asks for, as a file of scenarios would have them."""
-    match name:
-        case "scale":
-            return [{"scale_clients": _scale(value)}]
-        case "add_client":
-            ids_in: dict[str, list[str]] = {}
-            for text in value:
-                client_id, room = _and_room(text)
-                ids_in.setdefault(room, []).append(client_id)
-            return [{"add_clients": {"ids": ids, **_in_room(room)}} for room, ids in ids_in.items()]
-        case "remove_client":
-            patterns = [one for one in value if set(one) & set("*?")]
-            ids = [one for one in value if one not in patterns]
-            both = {"ids": ids, "pattern": patterns}
-            return [{"remove_clients": {field: names}} for field, names in both.items() if names]
-        case "add_broker":
-            return [{"add_broker": _broker(text)} for text in value]
-        case "remove_broker":
-            return [{"remove_broker": {"brokers": list(value)}}]
-        case "set_queues":
-            return [{"set_queues": _queues(text)} for text in value]
-        case "to_strategy":
-            strategy, params = candidate(value, "--to-strategy")
-            return [{"set_strategy": {"strategy": strategy, **({"params": params} if params else {})}}]
-        case "to_virtual_nodes":
-            return [{"set_virtual_nodes": {"virtual_nodes": value}}]
-        case _:
-            return [{"lose_machine_room": {"machine_room": room}} for room in value]
-
-
-def _and_room(text: str) -> tuple[str, str]:
-    """Return what joins, and its machine room behind the last ``=``; no room if nothing stands there.
-
-    Not behind ``@`` or ``:``, which ids of clients and names of brokers hold.
-    """
-    what, equals, room = text.rpartition("=")
-    return (what, room) if equals else (text, "")
-
-
-def _in_room(room: str) -> dict[str, str]:
-    return {"machine_room": room} if room else {}
-
-
-def _scale(text: str) -> dict[str, Any]:
-    number, room = _and_room(text)
-    return {"to": int(number), **_in_room(room)}
-
-
-def _broker(text: str) -> dict[str, Any]:
-    both, room = _and_room(text)
-    name, _, number = both.rpartition(":")
-    if not name or not _is_number(number):
-        raise click.UsageError(f"--add-broker: {text!r} is not NAME:Q, such as broker-c:8, or NAME:Q=ROOM")
-    return {"broker_name": name, "read_queue_nums": int(number), **_in_room(room)}
-
-
-def _queues(text: str) -> dict[str, Any]:
-    topics, equals, number = text.rpartition("=")
-    if not _is_number(number) or (equals and not topics):
-        raise click.UsageError(f"--set-queues: {text!r} is not N or TOPIC=N, such as orders=16")
-    return {"read_queue_nums": int(number), **({"topics": topics} if topics else {})}
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 class Seconds(TextType):

@@ -5,3 +5,10 @@ CURRENT = "current"
 
 GENERATED_NAME = "what-if-{n}"
 """How added clients are named unless the scenario says otherwise; ``{n}`` is six digits, from 000001 on."""
+
+# In this order, so that a new broker has the queues that it is said to have, and a scale says how many clients there are.
+CHANGE_FLAGS = (
+    "remove_broker", "set_queues", "add_broker", "lose_room", "remove_client", "add_client", "scale", "to_strategy",
+    "to_virtual_nodes",
+)  # fmt: skip
+"""Flags of a change, in the order in which they are carried out."""

@@ -1,0 +1,1 @@
+"""Many readers of one service at once."""

@@ -1,0 +1,254 @@
+"""Who may ask, what, and for how long: everything that stands before an answer, in the order in which it is checked.
+
+A page of an attacker's site may have its name resolved to 127.0.0.1 and so reach a service on loopback as its own origin; it
+cannot choose the header Host, which is checked there. Beyond loopback a token is asked for instead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from rmqalloc.errors import ArgumentError
+from rmqalloc.service.problems import MEDIA_TYPE, problem
+
+REQUEST_SECONDS = 30.0
+"""Seconds that a request may take, from its header to the last byte of its answer."""
+LONGEST_PATH = 4096
+"""Bytes of a path and of its parameters at most, each."""
+LONGEST_HEADER = 16 << 10
+"""Bytes of all headers at most."""
+PIECE = 64 << 10
+"""Bytes of a body that are sent at once."""
+LEAST_TOKEN = 16
+"""Characters of a token at least."""
+OPEN_PATHS = ("/healthz", "/readyz", "/")
+"""Paths that need no token: they hold nothing of the cluster. So does all below ``/static/``."""
+
+_METHODS = ("GET", "HEAD", "POST")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+"""Headers of every answer."""
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class AccessError(ArgumentError):
+    """The address to serve at is not one, or asks for a token that is missing or too short."""
+
+
+@dataclass(frozen=True)
+class Admission:
+    """Who may ask.
+
+    Attributes
+    ----------
+    hosts : frozenset of str
+        Names that the header Host may have; empty for any.
+    token : str or None
+        What ``Authorization: Bearer`` must have; it is not shown.
+    """
+
+    hosts: frozenset[str]
+    token: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Admission(hosts={set(self.hosts) or '{}'}, token={'***' if self.token else None})"
+
+    @classmethod
+    def of(cls, host: str, token: str | None) -> Admission:
+        """Return who may ask at an address.
+
+        Examples
+        --------
+        >>> sorted(Admission.of("127.0.0.1", None).hosts)
+        ['127.0.0.1', '::1', 'localhost']
+        >>> Admission.of("0.0.0.0", None)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        rmqalloc.service.front_door.AccessError: 0.0.0.0 is not loopback, where others can ask too: give --token-file, ...
+        """
+        if token is not None and (
+            len(token) < LEAST_TOKEN or not token.isascii() or any(one.isspace() for one in token)
+        ):
+            raise AccessError(
+                f"the token must be one word of {LEAST_TOKEN} ASCII characters or more; got {len(token)} characters"
+            )
+        if is_loopback(host):
+            return cls(frozenset(("127.0.0.1", "localhost", "::1", host.lower())), token)
+        if token is None:
+            raise AccessError(
+                f"{host} is not loopback, where others can ask too: give --token-file, a file with a token of {LEAST_TOKEN} "
+                "characters or more"
+            )
+        return cls(frozenset(), token)
+
+    def refusal(self, scope: Scope) -> tuple[int, str] | None:
+        """Return the status and the reason with which a request is refused, None if it may pass."""
+        headers = _Headers(scope)
+        if scope["method"] not in _METHODS:
+            return (
+                HTTPStatus.METHOD_NOT_ALLOWED,
+                "only GET, HEAD and, where there is something to post, POST are answered",
+            )
+        raw_path: bytes = scope.get("raw_path") or b""
+        if len(raw_path) > LONGEST_PATH or len(scope["query_string"]) > LONGEST_PATH:
+            return HTTPStatus.REQUEST_URI_TOO_LONG, f"path and parameters have at most {LONGEST_PATH:,} bytes each"
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LONGEST_HEADER:
+            return (
+                HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE,
+                f"all headers together have at most {LONGEST_HEADER:,} bytes",
+            )
+        if self.hosts and _name_of(headers.only("host")) not in self.hosts:
+            return HTTPStatus.MISDIRECTED_REQUEST, f"the header Host must name one of {', '.join(sorted(self.hosts))}"
+        if is_open(raw_path):
+            return None
+        if headers.only("sec-fetch-site") in ("cross-site", "same-site"):
+            return HTTPStatus.FORBIDDEN, "a page of another site asks in a browser; only the service's own page may"
+        if self.token is None:
+            return None
+        given = headers.only("authorization")
+        right = f"Bearer {self.token}".encode()
+        if not hmac.compare_digest(given.encode("latin-1", "replace"), right):
+            return HTTPStatus.UNAUTHORIZED, "give the token of --token-file: Authorization: Bearer TOKEN"
+        return None
+
+
+class _Headers:
+    def __init__(self, scope: Scope) -> None:
+        self._all: list[tuple[bytes, bytes]] = list(scope["headers"])
+
+    def only(self, name: str) -> str:
+        """Return the value of a header that is there once, else an empty text."""
+        values = [value for key, value in self._all if key.lower() == name.encode()]
+        return values[0].decode("latin-1") if len(values) == 1 else ""
+
+
+def is_open(raw_path: bytes) -> bool:
+    """Return whether a path needs no token.
+
+    Examples
+    --------
+    >>> [is_open(path) for path in (b"/healthz", b"/static/page.js", b"/v1/groups", b"/static/../v1/groups")]
+    [True, True, False, True]
+    """
+    return raw_path.decode("latin-1") in OPEN_PATHS or raw_path.startswith(b"/static/")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether nobody but this machine can ask at an address.
+
+    Examples
+    --------
+    >>> [is_loopback(host) for host in ("127.0.0.1", "::1", "localhost", "0.0.0.0", "example.org")]
+    [True, True, True, False, False]
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def _name_of(host: str) -> str:
+    """Return the name in a header Host, without its port."""
+    if host.startswith("["):
+        return host[1:].partition("]")[0].lower()
+    return host.partition(":")[0].lower()
+
+
+def _pieces(event: MutableMapping[str, Any]) -> Iterator[MutableMapping[str, Any]]:
+    """Yield an event, a long body piece by piece: whoever fetches it slowly has one of them in memory, and not all."""
+    body: bytes = event.get("body", b"")
+    if event["type"] != "http.response.body" or len(body) <= PIECE:
+        yield event
+        return
+    last = (len(body) - 1) // PIECE * PIECE
+    for start in range(0, last, PIECE):
+        yield {**event, "body": body[start : start + PIECE], "more_body": True}
+    yield {**event, "body": body[last:]}
+
+
+class FrontDoor:
+    """Stands before an application: refuses, limits the time, and puts the strict headers on every answer.
+
+    Parameters
+    ----------
+    app : callable
+        An ASGI application.
+    access : Admission
+    seconds : float
+        That a request may take.
+    """
+
+    def __init__(self, app: App, access: Admission, seconds: float = REQUEST_SECONDS) -> None:
+        self._app, self._access, self._seconds = app, access, seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        started = False
+
+        async def send_strictly(event: MutableMapping[str, Any]) -> None:
+            nonlocal started
+            if event["type"] == "http.response.start":
+                started = True
+                mine = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                event = {**event, "headers": [*event.get("headers", ()), *mine]}
+            for piece in _pieces(event):
+                await send(piece)
+
+        refused = self._access.refusal(scope)
+        if refused is not None:
+            await refuse(*refused, send_strictly, is_head=scope["method"] == "HEAD")
+            return
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._app(self._undecoded(scope), receive, send_strictly)
+        except TimeoutError:
+            if started:
+                raise
+            text = f"the answer took longer than {self._seconds:g} s"
+            await refuse(HTTPStatus.SERVICE_UNAVAILABLE, text, send_strictly, is_head=scope["method"] == "HEAD")
+
+    @staticmethod
+    def _undecoded(scope: Scope) -> Scope:
+        """Return a scope whose path is as it was sent: a slash that is part of a name is %2F, and no part of the path."""
+        raw = scope.get("raw_path") or scope["path"].encode()
+        return {**scope, "path": raw.decode("latin-1"), "root_path": ""}
+
+
+async def refuse(status: int, detail: str, send: Send, is_head: bool = False) -> None:
+    """Send a refusal."""
+    from rmqalloc.service.cluster_answers import json_bytes
+
+    body = json_bytes(problem(status, detail))
+    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
+    extra = {
+        HTTPStatus.UNAUTHORIZED: (b"www-authenticate", b"Bearer"),
+        HTTPStatus.SERVICE_UNAVAILABLE: (b"retry-after", b"1"),
+        HTTPStatus.METHOD_NOT_ALLOWED: (b"allow", b"GET, HEAD, POST"),
+    }
+    if status in extra:
+        headers.append(extra[HTTPStatus(status)])
+    await send({"type": "http.response.start", "status": int(status), "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if is_head else body})

@@ -1,0 +1,105 @@
+"""The server: a socket that is bound before anything is promised, connections that are bounded in number and time, a quick end.
+
+uvicorn bounds how long a connection may be idle, and the size of a header; how long a header may take to come, how long an
+answer may take to be fetched, and how many connections there are is bounded here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from rmqalloc.service.front_door import LONGEST_HEADER, REQUEST_SECONDS, App
+
+BACKLOG = 512
+HEADER_SECONDS = 10.0
+"""Seconds that a connection may be without a whole request: those of a slow header, too."""
+END_SECONDS = 1
+"""Seconds that answers under way get when the process is to end."""
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address; OSError says why it cannot.
+
+    Examples
+    --------
+    >>> with bound_socket("127.0.0.1", 0) as made:
+    ...     made.getsockname()[0]
+    '127.0.0.1'
+    """
+    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(BACKLOG)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+def serve_until_ended(
+    app: App,
+    listening: socket.socket,
+    header_seconds: float = HEADER_SECONDS,
+    answer_seconds: float = REQUEST_SECONDS + 1,
+) -> None:
+    """Answer requests until SIGTERM or SIGINT; answers under way get a second then.
+
+    Parameters
+    ----------
+    app : callable
+        An ASGI application.
+    listening : socket
+    header_seconds, answer_seconds : float
+        That a request may take to come, and its answer to be fetched.
+    """
+    import uvicorn
+
+    from rmqalloc.service.bounded_protocol import BoundedProtocol
+
+    config = uvicorn.Config(
+        app,
+        http=partial(BoundedProtocol, header_seconds, answer_seconds),  # type: ignore[arg-type]
+        loop="asyncio",
+        ws="none",
+        lifespan="off",
+        interface="asgi3",
+        log_config=None,
+        log_level="error",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        h11_max_incomplete_event_size=LONGEST_HEADER,
+        timeout_keep_alive=5,
+        timeout_graceful_shutdown=END_SECONDS,
+    )
+    with _told_to_end():
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def _told_to_end() -> Iterator[None]:
+    """Let SIGTERM pass once the server has ended by it: uvicorn raises it again, and the end is a good one."""
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    log = logging.getLogger("uvicorn.error")
+    log.addFilter(_is_no_cancelled_answer)
+    try:
+        yield
+    finally:
+        log.removeFilter(_is_no_cancelled_answer)
+        signal.signal(signal.SIGTERM, before)
+
+
+def _is_no_cancelled_answer(record: logging.LogRecord) -> bool:
+    """Return whether a record is to be logged: no answer that the end cut off, of which each would be a page of traceback.
+
+    They delayed the end by seconds, and for as long as nobody read standard error.
+    """
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))

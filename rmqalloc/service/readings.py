@@ -1,0 +1,238 @@
+"""The thread that reads a cluster again and again, and what it leaves: one immutable state, swapped in one step.
+
+A reading that fails changes nothing but what is said of it: the last state stays, and its age grows.
+"""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+import time
+from collections.abc import Callable, Hashable
+from typing import NamedTuple, Protocol, TypeVar
+
+import pyarrow as pa
+
+from rmqalloc.advice import replica_counts
+from rmqalloc.errors import Error
+from rmqalloc.service.tallies import Tallies
+from rmqalloc.snapshot.live.rereading import ClosedError, ClusterReading, GroupAges
+from rmqalloc.text import message
+from rmqalloc.watching import Observation, Observer
+
+T = TypeVar("T")
+
+MOST_KEPT = 64
+"""Answers that one state keeps at most."""
+LONGEST_PAUSE = 300.0
+"""Seconds between readings at most, however many failed, unless more were asked for."""
+FRESH = 3
+"""Readings that may be missed before what is served counts as old."""
+
+
+class ReadingSource(Protocol):
+    """What is read again and again: a `Rereader`, or a file."""
+
+    def read(self) -> ClusterReading:
+        """Read once."""
+
+    def close(self) -> None:
+        """End a reading under way; nothing is read after it."""
+
+
+class Keeper(Protocol):
+    """What gets every observation: a history."""
+
+    def record(self, observation: Observation) -> object:
+        """Keep one."""
+
+
+class SnapshotFile:
+    """A snapshot file that is read again and again, as if it were a cluster.
+
+    Examples
+    --------
+    >>> from rmqalloc.examples import find
+    >>> reading = SnapshotFile(str(find("example:seed", "snapshot").path)).read()
+    >>> len(reading.snapshot.groups), reading.is_whole
+    (2, True)
+    """
+
+    def __init__(self, path: str, form: str = "auto") -> None:
+        self._path, self._form, self._is_closed = path, form, False
+
+    def read(self) -> ClusterReading:
+        """Read the file; raises as `rmqalloc.read` does."""
+        from rmqalloc.snapshot.files import read_snapshot
+
+        if self._is_closed:
+            raise ClosedError("the file is not read any more")
+        began = time.time()
+        snapshot = read_snapshot(self._path, self._form)
+        now = time.time()
+        ages = {group.name: GroupAges(now, now, {}) for group in snapshot.groups}
+        not_read = frozenset(ages) if snapshot.errors else frozenset[str]()
+        return ClusterReading(snapshot, began, now, ages, not_read, not snapshot.errors, {})
+
+    def close(self) -> None:
+        """Refuse to read from now on."""
+        self._is_closed = True
+
+
+class ServedState:
+    """One reading and what is known with it; never changed, but for answers that are kept as they are first worked out.
+
+    Attributes
+    ----------
+    observation : Observation
+    tallies : Tallies
+    """
+
+    def __init__(self, observation: Observation, tallies: Tallies) -> None:
+        self.observation, self.tallies = observation, tallies
+        self._answers: dict[Hashable, object] = {}
+        self._turns: dict[Hashable, threading.Lock] = {}
+
+    @property
+    def read_at(self) -> float:
+        """When the reading ended, in seconds of the Unix clock."""
+        return self.observation.reading.read_at
+
+    def once(self, question: Hashable, answer: Callable[[], T]) -> T:
+        """Return the answer to a question, kept for the next who asks; the first few questions alone are kept.
+
+        Who asks while it is worked out waits for it: all threads at once would take many times as long.
+        """
+        found = self._answers.get(question)
+        if found is None:
+            with self._turns.setdefault(question, threading.Lock()):
+                found = self._answers.get(question)
+                if found is None:
+                    found = answer()
+                    if len(self._answers) < MOST_KEPT:
+                        self._answers[question] = found
+        return found  # type: ignore[return-value]
+
+
+def replicas_of(state: ServedState) -> pa.Table:
+    """Return how many clients of each group can have work: `rmqalloc.advice.ReplicaCounts.groups`."""
+    return state.once("replicas", lambda: replica_counts(state.observation.known).groups)
+
+
+class ReadingStatus(NamedTuple):
+    """How readings went.
+
+    Attributes
+    ----------
+    n_read, n_failed : int
+        Readings that were made and that failed.
+    n_failed_in_row : int
+        Readings that failed since the last that was made.
+    error : str or None
+        What the last failed one said, None once one was made after it.
+    """
+
+    n_read: int = 0
+    n_failed: int = 0
+    n_failed_in_row: int = 0
+    error: str | None = None
+
+
+class Readings:
+    """Reads a source every so often in a thread of its own.
+
+    Parameters
+    ----------
+    source : ReadingSource
+    observer : Observer
+    every : float
+        Seconds from the beginning of a reading to that of the next; after failures they double up to five minutes.
+    keepers : tuple of Keeper
+        Get every observation: histories.
+    """
+
+    def __init__(
+        self, source: ReadingSource, observer: Observer, every: float = 30.0, keepers: tuple[Keeper, ...] = ()
+    ) -> None:
+        self._source, self._observer, self._keepers = source, observer, keepers
+        self.every = every
+        self._state: ServedState | None = None
+        self._status = ReadingStatus()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="rmqalloc-reading", daemon=True)
+
+    @property
+    def state(self) -> ServedState | None:
+        """The newest state, None before the first reading."""
+        return self._state
+
+    @property
+    def status(self) -> ReadingStatus:
+        """How readings went."""
+        return self._status
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a reading that is not old."""
+        state = self._state
+        return state is not None and time.time() - state.read_at <= FRESH * self.every
+
+    def read_once(self) -> bool:
+        """Read once, in the thread of the caller; return whether it went well. Raises `ClosedError` after `stop`."""
+        try:
+            observation = self._observer.observe(self._source.read())
+            tallies = Tallies() if self._state is None else self._state.tallies
+            state = ServedState(observation, tallies.after(observation))
+        except ClosedError:
+            raise
+        except (Error, OSError, MemoryError) as error:
+            self._failed(error)
+            return False
+        self._state = state
+        self._status = self._status._replace(n_read=self._status.n_read + 1, n_failed_in_row=0, error=None)
+        self._record(observation)
+        # The state before holds cycles of many objects that count as old, of which Python would look for some once in hours.
+        gc.collect()
+        return True
+
+    def _record(self, observation: Observation) -> None:
+        """Hand the observation to the history; what it cannot keep is a gap there, and no failure here."""
+        for one in self._keepers:
+            try:
+                one.record(observation)
+            except (Error, OSError) as error:
+                self._status = self._status._replace(error=f"history: {message(str(error))}")
+
+    def _failed(self, error: Exception) -> None:
+        was = self._status
+        said = message(str(error) or type(error).__name__)
+        self._status = ReadingStatus(was.n_read, was.n_failed + 1, was.n_failed_in_row + 1, said)
+
+    def _run(self) -> None:
+        while not self._ended.is_set():
+            began = time.monotonic()
+            try:
+                self.read_once()
+            except ClosedError:
+                return
+            except Exception as error:  # a defect: it is reported, and the service outlives it
+                logging.getLogger("rmqalloc.service").exception("a defect of rmqalloc while reading")
+                self._failed(error)
+            self._ended.wait(max(0.0, self.pause() - (time.monotonic() - began)))
+
+    def pause(self) -> float:
+        """Return the seconds from the beginning of the last reading to the next."""
+        doubled = self.every * 2.0 ** min(self._status.n_failed_in_row, 16)
+        return min(doubled, max(self.every, LONGEST_PAUSE))
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def stop(self, seconds: float = 1.0) -> None:
+        """End reading, and wait so long for the thread; one that hangs ends with the process."""
+        self._ended.set()
+        self._source.close()
+        if self._thread.is_alive():
+            self._thread.join(seconds)

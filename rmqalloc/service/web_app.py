@@ -1,0 +1,288 @@
+"""The paths of the service: each asks one question of the state that is served, and sends its answer."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote_to_bytes
+
+from rmqalloc.errors import Error
+from rmqalloc.guard import GuardLeases
+from rmqalloc.service import cluster_answers as of_cluster
+from rmqalloc.service import what_if
+from rmqalloc.service.answer_schemas import SCHEMAS_SERVED
+from rmqalloc.service.asked import Question, ServiceRequest
+from rmqalloc.service.cluster_answers import json_bytes
+from rmqalloc.service.front_door import Admission, App, FrontDoor
+from rmqalloc.service.guarding import GUARD_PARAMETERS, STATUS_OF_VERDICT, guard
+from rmqalloc.service.metrics import MetricsText
+from rmqalloc.service.page_files import INDEX, page_files
+from rmqalloc.service.problems import MEDIA_TYPE, NotReadyError, ProblemError, problem, status_of
+from rmqalloc.service.query_parameters import Parameters
+from rmqalloc.service.readings import FRESH, Readings, ServedState
+from rmqalloc.service.workers import BusyError, Workers
+from rmqalloc.version import __version__
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+JSON = "application/json"
+_FORMS = {
+    JSON: "json",
+    "application/yaml": "yaml",
+    "application/x-yaml": "yaml",
+    "text/yaml": "yaml",
+}
+"""What may be posted, by its media type: none that a form of another site's page can send."""
+
+_PLAN = Question(what_if.plan, what_if.PLAN_PARAMETERS, most_body=what_if.PLAN_BODY)
+_RECOMMEND = Question(what_if.recommend, what_if.RECOMMEND_PARAMETERS)
+_DIFF = Question(what_if.diff, what_if.DIFF_PARAMETERS, most_body=what_if.SNAPSHOT_BODY)
+_CHECK = Question(of_cluster.check, ("severity",))
+_GUARD = Question(guard, GUARD_PARAMETERS, is_of_now=True)
+
+QUESTIONS: Mapping[str, Question] = {
+    "/v1/groups": Question(of_cluster.groups, of_cluster.GROUPS_PARAMETERS, is_heavy=False),
+    "/v1/groups/{group}": Question(of_cluster.group, ("top",), is_heavy=False),
+    "/v1/groups/{group}/plan": _PLAN,
+    "/v1/groups/{group}/check": _CHECK,
+    "/v1/groups/{group}/explain": Question(what_if.explain, what_if.EXPLAIN_PARAMETERS),
+    "/v1/groups/{group}/recommend": _RECOMMEND,
+    "/v1/groups/{group}/diff": _DIFF,
+    "/v1/groups/{group}/guard": _GUARD,
+    "/v1/plan": _PLAN,
+    "/v1/check": _CHECK._replace(is_heavy=False),
+    "/v1/recommend": _RECOMMEND,
+    "/v1/diff": _DIFF,
+    "/v1/guard": _GUARD,
+    "/v1/snapshot": Question(of_cluster.snapshot),
+}
+"""What can be asked of the state, by path; ``{group}`` is the name of a consumer group in percent encoding."""
+
+HEAVY_THREADS, MOST_HEAVY = 2, 256
+LIGHT_THREADS, MOST_LIGHT = 2, 1024
+"""Threads for answers, and answers that run or wait at most."""
+MOST_SNAPSHOTS = 4
+"""Snapshots that are posted at once at most: each may take megabytes."""
+
+
+class Service:
+    """All that answers requests: the readings, the metrics, and the threads.
+
+    Parameters
+    ----------
+    readings : Readings
+    metrics : MetricsText
+    access : Admission
+    history : str, optional
+        The file of a history, for what was.
+    """
+
+    def __init__(self, readings: Readings, metrics: MetricsText, access: Admission, history: str | None = None) -> None:
+        self.readings, self._metrics, self._history = readings, metrics, history
+        self._heavy, self._light = Workers(HEAVY_THREADS, MOST_HEAVY), Workers(LIGHT_THREADS, MOST_LIGHT)
+        self._snapshots, self._leases = 0, GuardLeases()
+        self.app: App = FrontDoor(self._routed(), access)
+
+    def close(self) -> None:
+        """End the threads that are idle."""
+        self._heavy.close()
+        self._light.close()
+
+    def _routed(self) -> App:
+        from starlette.applications import Starlette
+        from starlette.exceptions import HTTPException
+        from starlette.routing import Route
+
+        def route(path: str, endpoint: Callable[[Request], Awaitable[Response]], most_body: int = 0) -> Route:
+            return Route(path, endpoint, methods=["GET", "POST"] if most_body else ["GET"])
+
+        asking = [
+            route(path, partial(self._answer, question), question.most_body) for path, question in QUESTIONS.items()
+        ]
+        others = {
+            "/healthz": _healthy,
+            "/readyz": self._ready,
+            "/metrics": self._scraped,
+            "/v1/status": self._status,
+            "/v1/schema": _schemas,
+            "/v1/schema/{name}": _schema,
+            "/": _page,
+            "/static/{name}": _page,
+        }
+        app = Starlette(
+            routes=[*asking, *(route(path, endpoint) for path, endpoint in others.items())],
+            exception_handlers={
+                Error: _refused, OSError: _refused, MemoryError: _refused, HTTPException: _refused, Exception: _defect,
+            },
+        )  # fmt: skip
+        app.router.redirect_slashes = False
+        return app
+
+    def _state(self) -> ServedState:
+        state = self.readings.state
+        if state is None:
+            raise NotReadyError(self.readings.status.error)
+        return state
+
+    def _fresh_state(self) -> ServedState:
+        state, error = self._state(), self.readings.status.error
+        if not self.readings.is_ready:
+            old = f"the last reading is {time.time() - state.read_at:.0f} s old, more than {FRESH} × {self.readings.every:g} s"
+            why = f"; the last attempt failed: {error}" if error else ""
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, old + why)
+        return state
+
+    async def _answer(self, question: Question, request: Request) -> Response:
+        if request.method != "POST" or question.most_body <= what_if.PLAN_BODY:
+            return await self._worked_out(question, request)
+        if self._snapshots >= MOST_SNAPSHOTS:
+            raise BusyError(f"{MOST_SNAPSHOTS} snapshots are being compared; try again in a second")
+        self._snapshots += 1
+        try:
+            return await self._worked_out(question, request)
+        finally:
+            self._snapshots -= 1
+
+    async def _worked_out(self, question: Question, request: Request) -> Response:
+        given = Parameters(request.scope["query_string"], question.parameters)
+        group = request.path_params.get("group")
+        body, form = await _posted(request, question.most_body) if request.method == "POST" else (None, "json")
+        state = self._fresh_state() if question.is_of_now else self._state()
+        asked = ServiceRequest(
+            state, given, None if group is None else _decoded(group), body, form, self._leases, self._history
+        )
+        workers = self._heavy if question.is_heavy else self._light
+        status, content = await asyncio.wrap_future(
+            workers.submit(partial(_content, question, asked, request.url.query))
+        )
+        return _response(content, JSON, status, asked.state)
+
+    async def _scraped(self, request: Request) -> Response:
+        Parameters(request.scope["query_string"], ())
+        accept = request.headers.get("accept")
+        text, kind = await asyncio.wrap_future(self._light.submit(lambda: self._metrics.text(accept)))
+        return _response(text, kind)
+
+    async def _ready(self, _request: Request) -> Response:
+        return _response(json_bytes({"status": "ready"}), JSON, HTTPStatus.OK, self._fresh_state())
+
+    async def _status(self, _request: Request) -> Response:
+        state, status = self._state(), self.readings.status
+        reading = state.observation.reading
+        document = {
+            "version": __version__,
+            "every": self.readings.every,
+            **status._asdict(),
+            "read_at": reading.read_at,
+            "age": time.time() - reading.read_at,
+            "seconds": reading.read_at - reading.began_at,
+            "is_whole": reading.is_whole,
+            "is_ready": self.readings.is_ready,
+            "n_groups": len(reading.snapshot.groups),
+            "n_not_read": len(reading.not_read),
+            "n_errors": len(reading.snapshot.errors),
+            "n_requests": dict(reading.n_requests),
+        }
+        return _response(json_bytes(document), JSON, HTTPStatus.OK, state)
+
+
+def _content(question: Question, asked: ServiceRequest, query: str) -> tuple[int, bytes]:
+    """Return the status and the text of an answer; what everybody asks is worked out once."""
+
+    def made() -> tuple[int, bytes]:
+        document = question.answer(asked)
+        if isinstance(document, bytes):
+            return HTTPStatus.OK, document
+        of_guard = question.answer is guard
+        status = (
+            STATUS_OF_VERDICT.get(document["verdict"], HTTPStatus.SERVICE_UNAVAILABLE) if of_guard else HTTPStatus.OK
+        )
+        return status, json_bytes(document)
+
+    is_common = asked.group is None and not query and asked.body is None
+    return asked.state.once(question.answer, made) if is_common else made()
+
+
+def _decoded(name: str) -> str:
+    """Return a part of a path as text."""
+    try:
+        return unquote_to_bytes(name).decode()
+    except UnicodeDecodeError:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, f"{name!r} is not UTF-8 in percent encoding") from None
+
+
+async def _posted(request: Request, most: int) -> tuple[bytes, str]:
+    """Return what is posted, no more than it may be, and its form."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in _FORMS:
+        raise ProblemError(
+            HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the header Content-Type must be {JSON} or application/yaml"
+        )
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"what is posted has more than {most:,} bytes")
+    return bytes(body), _FORMS[kind]
+
+
+def _response(content: bytes, kind: str, status: int = HTTPStatus.OK, state: ServedState | None = None) -> Response:
+    """Return a response; one about a state says when that was read."""
+    from starlette.responses import Response
+
+    headers = {"Content-Type": kind}
+    if state is not None:
+        headers["Rmqalloc-Read-At"] = datetime.fromtimestamp(state.read_at, UTC).isoformat(timespec="milliseconds")
+        headers["Rmqalloc-Age"] = f"{max(0.0, time.time() - state.read_at):.1f}"
+    return Response(content, status, headers)
+
+
+async def _healthy(_request: Request) -> Response:
+    return _response(json_bytes({"status": "ok"}), JSON)
+
+
+async def _schemas(_request: Request) -> Response:
+    return _response(json_bytes({"documents": list(SCHEMAS_SERVED)}), JSON)
+
+
+async def _schema(request: Request) -> Response:
+    name = _decoded(request.path_params["name"])
+    if name not in SCHEMAS_SERVED:
+        raise ProblemError(
+            HTTPStatus.NOT_FOUND, f"there is no document {name!r}; there are {', '.join(SCHEMAS_SERVED)}"
+        )
+    return _response(json_bytes(SCHEMAS_SERVED[name]()), "application/schema+json")
+
+
+async def _page(request: Request) -> Response:
+    name = request.path_params.get("name", INDEX)
+    found = page_files().get(name)
+    if found is None:
+        raise ProblemError(HTTPStatus.NOT_FOUND, "there is no such page; /metrics and /v1/groups are there")
+    return _response(found.content, found.media_type)
+
+
+async def _refused(_request: Request, error: Any) -> Response:
+    """Return what an error says, be it rmqalloc's, the system's or the router's."""
+    status = getattr(error, "status_code", None) or status_of(error)
+    said = str(error) if isinstance(error, Error) else getattr(error, "detail", None) or "the system refused; try again"
+    made = _response(json_bytes(problem(status, said)), MEDIA_TYPE, status)
+    made.headers.update(getattr(error, "headers", None) or {})
+    if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        made.headers["Retry-After"] = "1"
+    return made
+
+
+async def _defect(_request: Request, _error: Exception) -> Response:
+    """Return that an answer failed by a defect; the log has its traceback."""
+    text = "a defect of rmqalloc, not of what it was asked; its log has the traceback"
+    return _response(
+        json_bytes(problem(HTTPStatus.INTERNAL_SERVER_ERROR, text)), MEDIA_TYPE, HTTPStatus.INTERNAL_SERVER_ERROR
+    )

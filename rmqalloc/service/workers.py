@@ -1,0 +1,73 @@
+"""Heavy answers on few threads: so many run at once, so many wait, and who comes then is asked to come back.
+
+The threads are daemons: a process that is told to end does not wait for a plan.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, TypeVar
+
+from rmqalloc.errors import Error
+
+T = TypeVar("T")
+
+
+class BusyError(Error):
+    """As many requests are under way as may be."""
+
+
+class Workers:
+    """A few threads and a bounded line before them.
+
+    Parameters
+    ----------
+    n_threads : int
+    most : int
+        Calls that run or wait at most.
+
+    Examples
+    --------
+    >>> workers = Workers(1, 2)
+    >>> workers.submit(lambda: 6 * 7).result()
+    42
+    >>> workers.close()
+    """
+
+    def __init__(self, n_threads: int, most: int) -> None:
+        self._calls: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._free = threading.BoundedSemaphore(most)
+        self._threads = [threading.Thread(target=self._run, daemon=True) for _ in range(n_threads)]
+        for one in self._threads:
+            one.start()
+
+    def submit(self, call: Callable[[], T]) -> Future[T]:
+        """Have a thread make a call; `BusyError` if too many are under way."""
+        if not self._free.acquire(blocking=False):
+            raise BusyError("as many requests are being worked on as may be; try again in a second")
+        future: Future[T] = Future()
+        self._calls.put(lambda: self._make(call, future))
+        return future
+
+    def _make(self, call: Callable[[], Any], future: Future[Any]) -> None:
+        try:
+            if future.set_running_or_notify_cancel():
+                future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+        finally:
+            self._free.release()
+
+    def _run(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call()
+
+    def close(self, seconds: float = 0.2) -> None:
+        """End the threads that are idle, and wait so long for them."""
+        for _ in self._threads:
+            self._calls.put(None)
+        for one in self._threads:
+            one.join(seconds)

@@ -1,0 +1,157 @@
+"""Readings that fail, states that are swapped whole, counts that only grow, and a thread that ends."""
+
+import gc
+import json
+import re
+import threading
+import time
+import weakref
+
+import pytest
+from audited import group, queues, snapshot, topic
+from served import Given, reading, readings_of, served
+
+from rmqalloc.errors import Error
+from rmqalloc.service.readings import Readings, SnapshotFile
+from rmqalloc.service.tallies import GroupTally, Tallies
+from rmqalloc.snapshot.live.rereading import ClosedError
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.watching import Change, Observer
+
+CLUSTER = snapshot(group("c1", "c2"), topics=(topic(a=3),))
+
+
+def test_a_reading_that_fails_leaves_the_last_state_and_says_so():
+    readings = readings_of(reading(CLUSTER), Error("no\r\nanswer"), OSError("refused"), reading(CLUSTER), every=10.0)
+    state = readings.state
+    assert [readings.pause(), readings.read_once(), readings.pause()] == [10.0, False, 20.0]
+    assert [readings.read_once(), readings.pause()] == [False, 40.0]
+    assert readings.state is state
+    assert readings.status == (1, 2, 2, "refused")
+    with served(readings) as client:
+        status = client.get("/v1/status").json()
+        assert (status["n_failed"], status["error"]) == (2, "refused") and client.get("/readyz").status_code == 200
+        assert readings.read_once() and readings.pause() == 10.0
+        assert client.get("/v1/status").json()["error"] is None
+    assert readings.state is not state
+
+
+def test_pauses_after_failures_are_bounded_and_never_shorter_than_asked_for():
+    readings = readings_of(*[Error("x")] * 30, every=10.0)
+    for _ in range(25):
+        readings.read_once()
+    assert readings.pause() == 300.0
+    assert readings_of(Error("x"), every=900.0).pause() == 900.0
+
+
+def test_before_the_first_reading_and_once_it_is_old_it_is_not_ready():
+    with served(readings_of(Error("name server refused"))) as client:
+        assert client.get("/healthz").status_code == 200
+        for path in ("/readyz", "/v1/groups", "/v1/status"):
+            answer = client.get(path)
+            assert answer.status_code == 503 and "name server refused" in answer.text and answer.headers["retry-after"]
+        assert "rmqalloc_reading_up" in client.get("/metrics").text
+    with served(readings_of(reading(CLUSTER, at=time.time() - 91))) as client:
+        assert re.search("9[0-9] s old, more than 3 × 30 s", client.get("/readyz").json()["detail"])
+        assert client.get("/v1/groups").status_code == 200
+        assert float(client.get("/v1/groups").headers["rmqalloc-age"]) >= 91
+
+
+def test_the_thread_reads_outlives_defects_and_ends():
+    class Failing(Observer):
+        n = 0
+
+        def observe(self, one):
+            self.n += 1
+            if self.n == 1:
+                raise KeyError("a defect")
+            return super().observe(one)
+
+    observer = Failing()
+    readings = Readings(Given(reading(CLUSTER)), observer, 0.01)
+    readings.start()
+    deadline = time.monotonic() + 30
+    while readings.status.n_read < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    readings.stop()
+    assert readings.status.n_read >= 2 and readings.status.n_failed == 1
+    n = observer.n
+    assert not any(one.name == "rmqalloc-reading" for one in threading.enumerate())
+    with pytest.raises(ClosedError):
+        readings.read_once()
+    assert observer.n == n
+
+
+def test_a_history_that_cannot_be_written_is_no_failure_of_the_reading():
+    class Full:
+        def record(self, observation):
+            raise OSError("disk full")
+
+    readings = readings_of(reading(CLUSTER), keepers=(Full(),))
+    assert readings.state is not None and readings.status.n_read == 1 and readings.status.error == "history: disk full"
+
+
+def test_a_state_that_is_replaced_leaves_no_memory_behind():
+    """Python itself looks for cycles too seldom: here never."""
+    readings = readings_of(reading(CLUSTER))
+    cycle = type("Cycle", (), {})()
+    cycle.itself = readings.state.cycle = cycle
+    before = weakref.ref(cycle)
+    del cycle
+    gc.disable()
+    try:
+        assert readings.read_once() and before() is None
+    finally:
+        gc.enable()
+
+
+def observed(*changes, **more):
+    return readings_of(reading(CLUSTER)).state.observation._replace(**changes[0] if changes else {}, **more)
+
+
+def test_an_answer_that_many_threads_ask_for_at_once_is_worked_out_once():
+    state, began, calls = readings_of(reading(snapshot(group("c1")))).state, threading.Event(), []
+
+    def answer():
+        calls.append(None)
+        began.wait(10)
+        return "the answer"
+
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(state.once("question", answer))) for _ in range(4)]
+    for one in threads:
+        one.start()
+    time.sleep(0.05)  # all of them ask before there is an answer
+    began.set()
+    for one in threads:
+        one.join(10)
+    assert (len(calls), found) == (1, ["the answer"] * 4)
+
+
+def test_counts_only_grow_and_those_of_groups_that_are_gone_go():
+    [queue] = queues([1])
+    joined, there = Change(("g", "c3"), None, 1, 4.0, 5.0), Change(("g", "c1"), None, 1, None, 5.0)
+    twice = Change(("g", "c1"), 1, 2, 4.0, 5.0)
+    left = Change(("gone", "c1"), "x", None, 4.0, 5.0)
+    moved, first = Change(("g", queue), ("c1",), ("c2",), 4.0, 5.0), Change(("g", queue), None, ("c1",), None, 5.0)
+    one = Tallies().after(observed(members=(there, joined, twice, left), moves=(moved, first), settled={"g": 7.5}))
+    assert one.groups == {"g": GroupTally(1, 0, 1, 7.5)} and one.total == GroupTally(1, 1, 1)
+    two = one.after(observed(members=(left,), moves=(moved,)))
+    assert two.groups == {"g": GroupTally(1, 0, 2, 7.5)} and two.total == GroupTally(1, 2, 2)
+    partial = one.after(observed(members=(left,), reading=reading(snapshot(), is_whole=False)))
+    assert set(partial.groups) == {"g", "gone"}
+    assert [event.kind for event in two.events] == ["joined", "left", "moved", "left", "moved"]
+    assert two.events[2].to_dict() == {
+        "kind": "moved", **queue._asdict(), "before": ["c1"], "after": ["c2"], "last_seen_before": 4.0, "first_seen_after": 5.0,
+    }  # fmt: skip
+
+
+def test_a_file_is_read_again_and_an_error_in_it_is_a_reading_that_failed(tmp_path):
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(to_document(CLUSTER)))
+    readings = Readings(SnapshotFile(str(path)), Observer())
+    assert readings.read_once()
+    path.write_text(json.dumps(to_document(snapshot(group("c1"), group("c2", name="h"), topics=(topic(a=3),)))))
+    assert readings.read_once() and readings.state.observation.groups.groups.num_rows == 2
+    path.write_text("{")
+    assert not readings.read_once() and "s.json:1" in readings.status.error

@@ -1,0 +1,227 @@
+"""The real process: what it sends to a cluster, how it ends, and what hostile connections come to."""
+
+import contextlib
+import json
+import signal
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from loopback import Loopback
+from serving_process import running
+
+from rmqalloc.cli import main
+
+PATHS = (
+    "/metrics",
+    "/readyz",
+    "/v1/groups",
+    "/v1/groups/g",
+    "/v1/groups/g/plan?scale=3&assume=yes",
+    "/v1/groups/g/explain?topic=orders&queue=broker-0:1&assume=yes",
+    "/v1/check",
+    "/v1/recommend?assume=yes",
+    "/v1/snapshot",
+    "/v1/status",
+    "/v1/plan?remove_broker=broker-1&assume=yes",
+    "/v1/schema/plan",
+)
+
+SCRIPT = """
+import asyncio, sys, time
+from served import readings_of, reading
+from audited import group, snapshot, topic
+from rmqalloc.service.front_door import Admission, FrontDoor
+from rmqalloc.service.http_server import bound_socket, serve_until_ended
+from rmqalloc.service.metrics import MetricsText
+from rmqalloc.service.web_app import Service
+
+readings = readings_of(reading(snapshot(group("c1"), topics=(topic(a=3),))))
+service = Service(readings, MetricsText(readings, "c"), Admission.of("127.0.0.1", None))
+
+async def app(scope, receive, send):
+    if scope["path"] == "/slow":
+        print("asked", file=sys.stderr, flush=True)
+        await asyncio.sleep(600)
+    if scope["path"] != "/large":
+        return await service.app(scope, receive, send)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for _ in range(1000):
+        await send({"type": "http.response.body", "body": b"x" * (1 << 16), "more_body": True})
+
+with bound_socket("127.0.0.1", 0) as listening:
+    print("at http://127.0.0.1:" + str(listening.getsockname()[1]) + "/", file=sys.stderr, flush=True)
+    serve_until_ended(app, listening, 0.5, 0.5)
+service.close()
+print("ended well")
+"""
+
+
+def serving(cluster, *options):
+    """`rmqalloc serve` of a cluster on loopback."""
+    return running("-m", "rmqalloc", "serve", "-n", cluster.name_server, "--port", "0", *options)
+
+
+def get(port, path, body=None):
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body, {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            return answer.read()
+    except urllib.error.HTTPError as error:
+        raise OSError(f"{path}: {error.read().decode()}") from None
+
+
+def ready(port):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            return get(port, "/readyz")
+        time.sleep(0.05)
+    raise AssertionError("not ready in 30 s")
+
+
+def test_requests_of_readers_send_nothing_to_the_cluster_and_it_ends_when_told():
+    with Loopback() as cluster, serving(cluster, "--every", "600s") as (program, port):
+        ready(port)
+        n_asked = len(cluster.asked)
+        assert n_asked > 5, "the one reading; another code than a read is no ReadCode, and would be an error of it"
+        for path in PATHS:
+            assert get(port, path), path
+        snapshot = get(port, "/v1/snapshot")
+        assert b'"errors"' not in snapshot
+        assert json.loads(get(port, "/v1/diff", snapshot))["queues"] == []
+        get(
+            port,
+            "/v1/groups/g/plan?assume=yes",
+            b'{"scenarios": [{"name": "x", "changes": [{"scale_clients": {"to": 2}}]}]}',
+        )
+        assert len(cluster.asked) == n_asked
+        idle = socket.create_connection(("127.0.0.1", port))
+        program.send_signal(signal.SIGTERM)
+        began = time.monotonic()
+        assert program.wait(20) == 0 and time.monotonic() - began < 10
+        idle.close()
+
+
+def test_a_cluster_that_hangs_does_not_keep_the_process():
+    with Loopback(frozen=("name server",)) as cluster, serving(cluster) as (program, port):
+        assert get(port, "/healthz")
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(20) == 0
+
+
+def test_answers_that_the_end_cuts_off_are_no_errors_in_the_log():
+    with running("-c", SCRIPT) as (program, port), socket.create_connection(("127.0.0.1", port)) as slow:
+        slow.sendall(b"GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert program.stderr.readline() == "asked\n"
+        program.send_signal(signal.SIGTERM)
+        said = program.communicate(timeout=20)
+    assert said[0] == "ended well\n" and "Traceback" not in said[1], said
+
+
+@pytest.fixture(scope="module")
+def port():
+    """Where a service with short limits is; it ends well afterwards, whatever was sent to it."""
+    with running("-c", SCRIPT) as (program, port):
+        yield port
+        assert get(port, "/healthz")
+        program.send_signal(signal.SIGTERM)
+        assert program.communicate(timeout=20)[0] == "ended well\n"
+
+
+def raw(port, content, seconds=20.0):
+    """What comes back until the connection ends."""
+    with socket.create_connection(("127.0.0.1", port), timeout=seconds) as made:
+        made.sendall(content)
+        return received(made)
+
+
+def received(made):
+    pieces = []
+    with contextlib.suppress(ConnectionResetError):
+        while piece := made.recv(1 << 16):
+            pieces.append(piece)
+    return b"".join(pieces)
+
+
+HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
+
+
+@pytest.mark.parametrize(("content", "status"), [
+    (b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n", b"200"),
+    (b"GET /v1/groups/../status HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
+    (b"GET /static/../../web_app.py HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
+    (b"GET /v1/groups/%2e%2e HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
+    (b"GET http://evil.example/v1/groups HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
+    (b"GET /v1/groups/a%0d%0aSet-Cookie:%20x HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
+    (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", b"400"),
+    (b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n", b"400"),
+    (b"GET /healthz HTTP/1.0\r\n\r\n", b"421"),
+    (b"GET /healthz HTTP/1.1\r\n" + HOST + b"X: " + b"y" * (1 << 20) + b"\r\n\r\n", b"400"),
+    (b"GET /healthz HTTP/1.1\r\n" + b"X: y\r\n" * 10_000 + HOST + b"\r\n", b"431"),
+    (b"\x16\x03\x01 no HTTP at all\r\n\r\n", b"400"), (b"GET /\x00 HTTP/1.1\r\n" + HOST + b"\r\n", b"400"),
+    (b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+     + b"10000\r\n" + b" " * 0x10000 + b"\r\n" + (b"10000\r\n" + b" " * 0x10000 + b"\r\n") * 5, b"413"),
+])  # fmt: skip
+def test_hostile_requests_are_answered_or_cut_off(port, content, status):
+    answer = raw(port, content)
+    if answer or len(content) < 100_000:  # what comes after the refusal may reset the connection before it is read
+        assert answer[9:12] == status, answer[:200]
+    assert b"Set-Cookie" not in answer.partition(b"\r\n\r\n")[0]
+
+
+def trickled(port, first, rest):
+    """Whether the service ends a connection that goes on sending byte by byte."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as made, contextlib.suppress(OSError):
+        made.sendall(first)
+        for byte in rest:
+            time.sleep(0.05)
+            made.sendall(bytes([byte]))
+        return False
+    return True
+
+
+def test_slow_requests_are_cut_off_while_others_are_answered(port):
+    body = b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nContent-Length: 9999\r\n\r\n"
+    slow = {
+        "header": (b"GET /healthz HTTP/1.1\r\n" + HOST, b"X: " + b"y" * 600),
+        "nothing": (b"", b"G" * 600),
+        "body": (body, b" " * 600),
+    }
+    found = {}
+    threads = [threading.Thread(target=lambda n=n, s=s: found.update({n: trickled(port, *s)})) for n, s in slow.items()]
+    for one in threads:
+        one.start()
+    assert get(port, "/v1/groups")
+    for one in threads:
+        one.join()
+    assert found == dict.fromkeys(slow, True)
+
+
+def test_an_answer_that_nobody_fetches_is_given_up(port):
+    with socket.socket() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.connect(("127.0.0.1", port))
+        made.sendall(b"GET /large HTTP/1.1\r\n" + HOST + b"\r\n")
+        time.sleep(1.5)
+        made.settimeout(20)
+        assert len(received(made)) < 1000 << 16
+
+
+def test_addresses_that_cannot_be_served_at_are_refused(tmp_path, capsys):
+    def refused(*arguments):
+        return main(["serve", *map(str, arguments)]), capsys.readouterr().err.splitlines()[-1]
+
+    (tmp_path / "token").write_text("short\n")
+    beyond = ("-f", "example:seed", "--host", "0.0.0.0")
+    code, said = refused(*beyond)
+    assert code == 64 and "--token-file" in said
+    code, said = refused(*beyond, "--token-file", tmp_path / "token")
+    assert code == 64 and "16 ASCII" in said and "short" not in said
+    assert refused("-n", "nowhere")[0] == refused()[0] == refused("-f", "example:seed", "-n", "10.0.0.1:9876")[0] == 64
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code, said = refused("-f", "example:seed", "--port", taken.getsockname()[1])
+        assert code == 1 and "in use" in said

@@ -1,0 +1,47 @@
+"""``rmqalloc mcp``: read-only tools for assistants."""
+
+from __future__ import annotations
+
+import click
+
+from rmqalloc.cli._choices import FileOrExample
+from rmqalloc.cli._environment import Verb
+from rmqalloc.cli._inputs import Inputs
+from rmqalloc.cli._snapshot_input import snapshot_options
+
+
+@click.command(cls=Verb)
+@snapshot_options
+@click.option(
+    "--before",
+    type=FileOrExample("snapshot"),
+    metavar="FILE",
+    help="Snapshot or saved plan that the tool diff compares with.",
+)
+def mcp(inputs: Inputs, before: str | None) -> int:
+    """Offer groups, show, check, plan, explain and diff as read-only tools for assistants.
+
+    Speaks the Model Context Protocol on standard input and output, until standard input ends. Needs rmqalloc[mcp].
+
+    \b
+    rmqalloc mcp -f cluster.yaml
+    rmqalloc mcp -n 10.0.0.1:9876 --before yesterday.json
+    """
+    from rmqalloc.mcp_server import Subject, run_over_stdio
+
+    if inputs.file == "-" or before == "-":
+        raise click.UsageError("standard input belongs to the protocol; give the path of a file")
+    live = inputs.live
+    subject = Subject(
+        file=inputs.file if live is None else None,
+        form=inputs.form,
+        name_server=None if live is None else live.servers,
+        groups=inputs.groups,
+        topics=inputs.topics,
+        how={} if live is None else live.how(),
+        before=before,
+        rooms=inputs.evidence.given_rooms(),
+        require=inputs.evidence.require,
+    )
+    run_over_stdio(subject)
+    return 0

@@ -1,0 +1,118 @@
+"""Arguments of the tools: each class declares them once, for reading and for the schema that assistants see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmqalloc.documents.document_errors import shown
+from rmqalloc.documents.fields import FieldError, Text, Truth, Whole
+from rmqalloc.documents.records import Checked, needed, optional
+from rmqalloc.scenarios import scenarios_schema
+
+MOST_ROWS = 500
+USUAL_ROWS = 50
+MOST_PATTERNS = 20
+MOST_SCENARIOS = 10
+_NAME = Text(most_bytes=4096)
+
+
+@dataclass(frozen=True)
+class FewTexts:
+    """At most `MOST_PATTERNS` texts."""
+
+    def read(self, given: Any) -> tuple[str, ...]:
+        """Return the texts."""
+        if not isinstance(given, list | tuple) or not 0 < len(given) <= MOST_PATTERNS:
+            raise FieldError(f"must be a list of 1 to {MOST_PATTERNS} texts, got {shown(given)}")
+        return tuple(map(_NAME.read, given))
+
+    def schema(self) -> dict[str, Any]:
+        """Return JSON Schema."""
+        return {"type": "array", "items": _NAME.schema(), "minItems": 1, "maxItems": MOST_PATTERNS}
+
+
+@dataclass(frozen=True)
+class FewScenarios:
+    """At most `MOST_SCENARIOS` scenarios, which the reader of scenarios checks."""
+
+    def read(self, given: Any) -> list[Any]:
+        """Return the list."""
+        if not isinstance(given, list) or not 0 < len(given) <= MOST_SCENARIOS:
+            raise FieldError(f"must be a list of 1 to {MOST_SCENARIOS} scenarios, got {shown(given)}")
+        return given
+
+    def schema(self) -> dict[str, Any]:
+        """Return JSON Schema."""
+        schema: dict[str, Any] = scenarios_schema()["properties"]["scenarios"]
+        return {**schema, "maxItems": MOST_SCENARIOS}
+
+
+_FEW = FewTexts()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScopeArguments(Checked):
+    """What is looked at, and how much of the answer is given."""
+
+    groups: tuple[str, ...] | None = optional(_FEW, says="Patterns of consumer groups, such as order-*.")
+    topics: tuple[str, ...] | None = optional(_FEW, says="Patterns of topics, such as order*.")
+    most_rows: int = optional(Whole(1, MOST_ROWS), USUAL_ROWS, "Most entries of each list; the rest is counted.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupsArguments(ScopeArguments):
+    """Arguments of ``groups``."""
+
+    where: tuple[str, ...] | None = optional(
+        _FEW, says="Only rows for which all conditions hold, such as messages>1000."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowArguments(GroupsArguments):
+    """Arguments of ``show``."""
+
+    by: str = optional(Text(("queues", "clients", "hosts")), "queues", "A row for every queue, client or host.")
+    clients: tuple[str, ...] | None = optional(_FEW, says="Patterns of client ids or hosts, such as 10.0.0.1@*.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckArguments(ScopeArguments):
+    """Arguments of ``check``."""
+
+    severity: str = optional(Text(("error", "warning", "note")), "note", "Only findings of at least this severity.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanArguments(GroupsArguments):
+    """Arguments of ``plan``."""
+
+    scenarios: Sequence[Any] = needed(FewScenarios(), "Changes to try; each scenario is planned by itself.")
+    table: str = optional(
+        Text(("groups", "units", "clients", "queues")),
+        "groups",
+        "A row for every group, group and topic (units), client of these, or queue.",
+    )
+    assume: bool = optional(Truth(), False, "Accept strategies that are a guess.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainArguments(Checked):
+    """Arguments of ``explain``."""
+
+    group: str = needed(_NAME, "Name of a consumer group, no pattern.")
+    topic: str = needed(_NAME, "Name of a topic, no pattern.")
+    broker_name: str = needed(_NAME, "Broker of the queue.")
+    queue_id: int = needed(Whole(0, 2**31 - 1), "Number of the queue on its broker.")
+    strategy: str | None = optional(_NAME, says="Another strategy than the group's, such as CONSISTENT_HASH:160.")
+    most_rows: int = optional(Whole(1, MOST_ROWS), USUAL_ROWS, "Most entries of each list; the rest is counted.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffArguments(ScopeArguments):
+    """Arguments of ``diff``."""
+
+    scenario: str | None = optional(_NAME, says="Scenario of the saved plan; not needed where there is just one.")
+    assume: bool = optional(Truth(), False, "Accept strategies that are a guess.")

@@ -23,9 +23,9 @@ WHEEL := build/wheel
 NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "rmqalloc needs Python 3.11 or later, this is " + sys.version)'
 # What ends up in the wheel; the package is built and installed anew when one of these changes.
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
-           $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
+           $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
-QUICK := bruteforce silence directories followed faces rows hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
+QUICK := frozen history load everyday guarded bruteforce silence directories followed faces rows hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
 .PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
@@ -219,6 +219,12 @@ evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	RMQALLOC_EVERY_RELEASE=1 $(PYTEST) -q tests/spark/test_live_stream.py
 	$(PROOF) live_evidence --grpc --report $(EVIDENCE)/live.md
 	$(PROOF) incidents --report $(EVIDENCE)/incidents.md
+	$(PROOF) frozen_broker --report $(EVIDENCE)/frozen-broker.md
+	$(PROOF) history_size --report $(EVIDENCE)/history-size.md
+	$(PROOF) service_load --report $(EVIDENCE)/service-load.md
+	$(PROOF) service_page --report $(EVIDENCE)/service-page.md
+	$(PROOF) guarded_restart --report $(EVIDENCE)/guarded-restart.md
+	$(PROOF) everyday --report $(EVIDENCE)/everyday.md
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(MAKE) --no-print-directory --keep-going mutation strength targets pythons performance release-check # one that fails stops no other
 # What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.
@@ -227,6 +233,16 @@ release-check: $(VENV)/packages | $(EVIDENCE)
 # Two at a time, as there are two processors.
 evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%) performance-quick
+quick-frozen:
+	$(PROOF) frozen_broker --quick
+quick-history:
+	$(PROOF) history_size --quick
+quick-load:
+	$(PROOF) service_load --quick
+quick-everyday:
+	$(PROOF) everyday --quick
+quick-guarded:
+	$(PROOF) guarded_restart --quick
 quick-mutants:
 	$(PROOF) mutants --quick
 quick-mutation:

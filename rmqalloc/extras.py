@@ -14,6 +14,11 @@ grpc         grpcio                    connect
 grpc_status  grpcio-status             connect
 google       googleapis-common-protos  connect
 zstandard    zstandard                 connect
+starlette    starlette                 serve
+uvicorn      uvicorn                   serve
+prometheus_client  prometheus-client   serve
+mcp          mcp                       mcp
+anyio        anyio                     mcp
 """
 
 EXTRAS = {module: (distribution, extra) for module, distribution, extra in map(str.split, _TABLE.strip().splitlines())}

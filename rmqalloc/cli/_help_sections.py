@@ -21,7 +21,7 @@ SECTIONS: Mapping[str, str] = {
     "Search": "goal evaluations seed order batches step-seconds max-batches max-double-owned max-duration max-idle max-load"
     " max-moves max-unowned",
     _GATES: "require informed-by detailed-exitcode gates",
-    "Which snapshot": "file group topic from allow-partial context",
+    "Which snapshot": "file group topic from allow-partial context history at since until",
     "Strategies and rooms": "strategy assume rooms broker-room client-room",
     "Cluster access": "name-server acl-file acl-address tls tls-ca tls-cert tls-key tls-insecure timeout deadline parallel lag"
     " running-info",
@@ -32,8 +32,8 @@ SECTIONS: Mapping[str, str] = {
 QUESTIONS: Mapping[str, str] = {
     "What is?": "groups show explain allocate snapshot",
     "What if?": "plan rollout compare recommend optimise simulate bulk",
-    "What went wrong?": "check diff verify doctor",
-    "Clusters, files and pages": "context report convert example schema generate completion help",
+    "What went wrong?": "check diff history guard verify doctor",
+    "Clusters, files and pages": "serve mcp context report convert example schema generate completion help",
 }
 """Verbs by the question that they answer."""
 

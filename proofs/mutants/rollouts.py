@@ -28,7 +28,7 @@ MUTANTS = [
     Mutant("rmqalloc/rollouts/_exposure.py", "    _correct_rows(replay, of_frame, moment, found)\n", "", "of several readers of a queue one counts", "tests/rollouts/test_rollout_dialects.py -k computes_for_itself"),
     Mutant("rmqalloc/rollouts/switch.py", "refused = refused_groups(planned, method)", "refused_groups(planned, method)\n    refused: dict[str, str] = {}", "queues of a refused group are unowned", f"{_SKIPPED} refuses_one_group"),
     Mutant("rmqalloc/cli/_plan_command.py", "or _refused_code(made)", "", "a client without a room ends with 0", f"{_ROOMS} needs_the_room"),
-    Mutant("rmqalloc/cli/_options.py", 'return (what, room) if equals else (text, "")', 'return text, ""', "a room is taken for a part of the id", f"{_ROOMS} behind_the_equals"),
+    Mutant("rmqalloc/scenarios/change_flags.py", 'return (what, room) if equals else (text, "")', 'return text, ""', "a room is taken for a part of the id", f"{_ROOMS} behind_the_equals"),
     Mutant("rmqalloc/plans/unmatched.py", "if unit in before:", "if unit:", "a change answers for what was refused before", f"{_ROOMS} refused_already"),
     Mutant("rmqalloc/transitions/open_queues.py", "+ t.before.passed * hearing.half_difference", "", "queues that pass take no time", _OPEN),
     Mutant("rmqalloc/transitions/open_queues.py", "always + counted(until_join), single", "always, single", "nobody waits for one that joins", _OPEN),

@@ -137,6 +137,9 @@ CASES = [
     *((verb, given, code) for verb in ("groups", "show") for given, code in (
         (SEED, 0), (DOUBT, 0), ([*DOUBT, *REQUIRED], 3), (PARTIAL, 4), ([*PARTIAL, "--allow-partial"], 0),
     )),
+    ("guard", ["-f", "example:orders", "-g", "order-svc", "--stop", "10.1.0.11@4121"], 0),
+    ("guard", [*SEED, "--stop", "nobody"], 1), ("guard", [*SEED, "--stop", "10.0.0.10@1009"], 4),
+    ("guard", ["-f", "alone.json", "--stop", "c1"], 3),
     ("check", [*DOUBT, *REQUIRED], 3), ("recommend", [*DOUBT, *REQUIRED], 3),
     ("check", [*SEED], 0), ("check", ["-f", "example:duplicate-id"], 2), ("check", [*PARTIAL], 4),
     ("optimise", ["scale", *SEED, "--to", "3"], 0), ("optimise", ["scale", *SEED, "--to", "3", "--max-moves", "0"], 3),
@@ -161,7 +164,13 @@ def in_doubt_and_partial():
     partial = data | {"errors": [{"source": "broker-a", "request": "offsets", "message": "no answer"}]}
     doubt = data | {"groups": [{name: value for name, value in one.items() if name not in ("strategy", "virtual_nodes")}
                                for one in data["groups"]]}  # fmt: skip
-    return {"partial.json": partial, "doubt.json": doubt}
+    queues = [{"topic": "T", "broker_name": "b", "queue_id": 0}]
+    alone = {
+        "apiVersion": "rmqalloc/v2", "kind": "Snapshot",
+        "topics": [{"name": "T", "brokers": [{"broker_name": "b", "read_queue_nums": 1}]}],
+        "groups": [{"name": "g", "strategy": "AVG", "subscriptions": ["T"], "clients": [{"client_id": "c1", "owned": queues}]}],
+    }  # fmt: skip
+    return {"partial.json": partial, "doubt.json": doubt, "alone.json": alone}
 
 
 @pytest.mark.parametrize(("verb", "arguments", "code"), CASES)

@@ -134,6 +134,6 @@ def test_hooks_run_programs_of_the_project():
 def test_the_page_for_installing_names_every_extra():
     page = (ROOT / "docs" / "project" / "install.md").read_text(encoding="utf-8")
     assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == [
-        "arrow", "cli", "yaml", "spark", "connect", "all", "dev",
+        "arrow", "cli", "serve", "mcp", "yaml", "spark", "connect", "all", "dev",
     ]  # fmt: skip
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == PROJECT["optional-dependencies"].keys()

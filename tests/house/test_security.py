@@ -109,6 +109,15 @@ HELD = {
     "tests/snapshot/test_live_bad_day.py": ["test_a_deadline_bounds_everything_and_keeps_what_was_read"],
     "tests/snapshot/test_live_wire.py": ["test_nothing_but_reads_leaves_the_process"],
     "tests/snapshot/test_live_keys.py": ["test_a_broker_that_only_the_name_server_named_gets_nothing"],
+    "tests/service/test_access.py": [
+        "test_beyond_loopback_a_token_is_needed", "test_on_loopback_the_host_must_be_this_machine",
+    ],
+    "tests/service/test_serving.py": [
+        "test_requests_of_readers_send_nothing_to_the_cluster_and_it_ends_when_told",
+        "test_slow_requests_are_cut_off_while_others_are_answered",
+    ],
+    "tests/service/test_page_files.py": [],
+    "tests/watching/test_webhook.py": ["test_a_watch_posts_what_it_says", "test_wrong_usage_shows_no_address"],
     "tests/spark/test_datasource.py": ["test_keys_go_to_no_name_server_that_the_session_does_not_allow"],
     "tests/store/test_store.py": ["test_names_cannot_be_guessed_and_links_laid_there_are_not_followed"],
     "tests/store/test_store_directories.py": ["test_a_directory_is_never_away_while_it_is_replaced"],

@@ -33,8 +33,8 @@ def test_every_file_with_mutants_is_of_one_room_and_every_room_has_its_part():
 
 
 def test_parts_are_in_proportion_and_two_at_least():
-    assert drawn.parts({"a": 100, "b": 28, "c": 1}, {}) == {"a": 100, "b": 28, "c": 2}
-    assert drawn.parts({"a": 100, "b": 28, "c": 1}, {"b": 60}) == {"a": 68, "b": 60, "c": 2}
+    assert drawn.parts({"a": 100, "b": 28, "c": 1}, {}) == {"a": 106, "b": 30, "c": 2}
+    assert drawn.parts({"a": 100, "b": 28, "c": 1}, {"b": 60}) == {"a": 76, "b": 60, "c": 2}
 
 
 def test_a_draw_replaces_what_the_code_left_behind_and_nothing_else(tmp_path, monkeypatch):

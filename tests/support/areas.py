@@ -33,7 +33,7 @@ class Area(NamedTuple):
 
 
 _SPARK = ("spark_udfs/", "rmqalloc/evaluation/", "tests/support/spark_")
-_LIVE = ("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "tests/support/live_")
+_LIVE = ("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "rmqalloc/guard/", "rmqalloc/service/", "tests/support/live_")
 _PAGE = "test_the_blocks_of_a_page_run_and_print_what_it_shows"
 _OWNERS = "tests/snapshot/test_live_owners.py::test_owners_as_clients_join_leave_and_die"
 _DEAR_PAGES = {
@@ -150,6 +150,8 @@ AREAS = {
             "tests/snapshot/test_live_server.py": 10,
             "tests/snapshot/test_live_watch.py": 15,
             "tests/snapshot/test_live_wire.py": 10,
+            "tests/guard/test_live_guard.py": 20,
+            "tests/service/test_live_service.py": 20,
         },
     ),
     "left behind": Area(
@@ -227,9 +229,12 @@ PROOFS = {
         ("movement", ("benchmarks/movement/", "rmqalloc/strategies/"), 60),
         ("spark", ("proofs/spark_matrix/", "spark_udfs/"), 150),
         ("pythons", ("proofs/pythons/",), 20),
+        ("frozen", ("proofs/frozen_broker/", "rmqalloc/remoting/", "rmqalloc/snapshot/live/"), 15),
+        ("history", ("proofs/history_size/", "rmqalloc/history/"), 30),
+        ("load", ("proofs/service_load/", "rmqalloc/service/"), 40),
     )
 }
-"""Targets of make."""
+"""Targets of make. `everyday` and `guarded_restart` time real consumers, which other proofs beside them would slow."""
 
 
 def area_of(test: str) -> str | None:

@@ -24,16 +24,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import tied
 import yaml
 from checkout import DATA, ROOT
 from loopback import QUEUES, Loopback, running_info
 
-from rmqalloc import examples
+from rmqalloc import examples, read
 from rmqalloc.cli import main
+from rmqalloc.history import Recorder
+from rmqalloc.history.moments import moment_of
 from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot.live import ClusterReading, GroupAges
+from rmqalloc.watching import Observer
 
 PAGES = [
     ROOT / "README.md",
@@ -47,6 +53,8 @@ NEEDS = {
     "hours": "the long form of a proof or of a benchmark",
     "its own test": "run by a test that also looks at what it leaves behind",
     "a terminal": "runs until it is interrupted",
+    "a history": "a file that a recorder wrote",
+    "a running cluster": "a name server and brokers",
 }
 """Why a block is not run, and what that means."""
 
@@ -92,6 +100,7 @@ class Folder:
     path: Path
     spark: object = None
     names: dict = field(default_factory=lambda: {"__name__": "__main__"})
+    has_history: bool = False
     last_code: int = 0
     wrong: list = field(default_factory=list)
     cluster: Loopback | None = None
@@ -144,6 +153,7 @@ class Folder:
             Path(name).write_text(yaml.safe_dump(orders), encoding="utf-8")
         for name in ("what-if.yaml", "more-pods.yaml"):
             shutil.copy(examples.find("what-if").path, name)
+        Path("token.txt").write_text("a-token-of-a-page-which-is-made-up\n")
         Path("examples").symlink_to(ROOT / "examples")
         Path("1795247990144").symlink_to(DATA / "mqadmin" / "1795247990144")
         Path(".local/share/bash-completion/completions").mkdir(parents=True)
@@ -152,6 +162,8 @@ class Folder:
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             assert main(["convert", "cluster.yaml", "--out", "cluster.json"]) == 0
             assert main(["plan", "-f", "cluster.yaml", "--scale", "14", "--out", "plan.json"]) == 0
+        if self.has_history:
+            recorded("cluster.history", read("cluster.yaml"))
 
     # --- Blocks ---
 
@@ -218,7 +230,11 @@ class Folder:
         if words[:1] == ["export"]:
             os.environ |= dict(word.split("=", 1) for word in words[1:])
             return 0, ""
-        if words[:1] == ["rmqalloc"]:
+        if words[:2] == ["rmqalloc", "serve"]:
+            self.last_code, printed = served(words[1:])
+        elif words[:2] == ["rmqalloc", "mcp"]:  # it serves whoever is at its input: here nobody
+            self.last_code, printed = self._shell(f"{command} < /dev/null")
+        elif words[:1] == ["rmqalloc"]:
             self.last_code, printed = called(main, words[1:])
         elif words[:3] == ["python", "-m", "spark_udfs.job"]:
             from spark_udfs.job.command import main as job
@@ -240,13 +256,34 @@ class Folder:
 
     def _reachable(self, command):
         """The command with the name server on loopback in it, and a short time to settle."""
-        command = command.replace("--settle 20s", "--settle 100ms")
+        command = command.replace("--settle 20s", "--settle 100ms").replace("--wait 120s", "--wait 1s")
         if not NAME_SERVERS.search(command):
             return command
         if self.cluster is None:
             told = {ReadCode.GET_CONSUMER_RUNNING_INFO: owned_by_average}
             self.cluster = self.open.enter_context(Loopback(groups={"order-svc": CLIENTS}, more=told))
         return NAME_SERVERS.sub(self.cluster.name_server, command)
+
+
+def served(words):
+    """Exit code and output of a server that is told to end once it serves, at any port."""
+    command = [sys.executable, "-m", "rmqalloc", *words, "--port", "0"]
+    with tied.popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        first = process.stdout.readline()
+        if address := re.search(r"http://\S+?:(\d+)/", first):
+            urllib.request.urlopen(f"http://127.0.0.1:{address[1]}/healthz", timeout=30).close()
+            process.terminate()
+        rest, _ = process.communicate(timeout=60)
+    return process.returncode, first + rest
+
+
+def recorded(path, snapshot):
+    """Write a history of 03:00 to 03:20, in which nothing happened."""
+    observer, end = Observer(), moment_of("03:20")
+    with Recorder(path, gap_after=90) as recorder:
+        for at in (end - 60.0 * minutes for minutes in range(20, -1, -1)):
+            ages = {one.name: GroupAges(at, None, {c.client_id: at for c in one.clients}) for one in snapshot.groups}
+            recorder.record(observer.observe(ClusterReading(snapshot, at, at, ages, frozenset(), True, {})))
 
 
 def called(function, words):
@@ -350,7 +387,7 @@ def views_of(spark):
 def run_page(page, path, spark=None):
     """Run the blocks of a page; returns what is wrong, and the page with what its commands print now."""
     text = page.read_text(encoding="utf-8")
-    with Folder(path, spark) as folder:
+    with Folder(path, spark, has_history="cluster.history" in text) as folder:
         made, end = [], 0
         for block in blocks_of(text):
             made += [text[end : block.start], block.text if block.needs else folder.run(block)]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plans and checks a snapshot, and writes what a pull request is told: a table of groups that change, and findings.
+# Plans and checks a snapshot, and writes what a pull request shows: a table of groups that change, and findings.
 # SNAPSHOT, SCENARIO, GATES and TOP say of what; GITHUB_OUTPUT and GITHUB_STEP_SUMMARY are the runner's files.
 set -euo pipefail
 

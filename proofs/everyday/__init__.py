@@ -1,1 +1,1 @@
-"""A day in fast motion on a real cluster: what is told of it is what happened, and memory stays flat."""
+"""A day in fast motion on a real cluster: what is reported is what happened, and memory stays flat."""

@@ -79,7 +79,7 @@ def main() -> int:
 
 
 def _played(stage: Stage, looker: Looker, path: Path, acts: list[Act], n_readings: int) -> _Day:
-    """Play the acts, judge what was told of them, and go on reading."""
+    """Play the acts, judge what was reported of them, and go on reading."""
     there = {one.client_id: one.group for one in stage.happened}
     stage.happened.clear()
     looker.wait_for(2 * PAUSE)

@@ -1,4 +1,4 @@
-"""What was told beside what happened: nothing that lasted is missing, nothing is invented, every time holds the true moment."""
+"""What was reported beside what happened: nothing that lasted is missing or invented, every time holds the true moment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Owners = tuple[str, ...]
 
 
 class MemberTold(NamedTuple):
-    """A client that joined or left, as it was told."""
+    """A client that joined or left, as it was reported."""
 
     kind: str
     group: str
@@ -31,7 +31,7 @@ class MemberTold(NamedTuple):
 
 
 class MoveTold(NamedTuple):
-    """A queue whose owners changed, as it was told; ``before`` None if they were not known before."""
+    """A queue whose owners changed, as it was reported; ``before`` None if they were not known before."""
 
     group: str
     queue: MessageQueue
@@ -133,7 +133,9 @@ class MoveJudge:
                     widths.append(one.first_seen_after - one.last_seen_before)
         for key, moves in by_queue.items():
             wrong += _broken(moves)
-            if key[1].topic in GROUPS:  # retry topics are no load that is divided; what is told of them has to be true
+            if (
+                key[1].topic in GROUPS
+            ):  # retry topics are no load that is divided; what is reported of them has to be true
                 wrong += self._missing(key, moves)
         return Judged(n_right, tuple(wrong), tuple(widths))
 

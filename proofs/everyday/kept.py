@@ -30,7 +30,7 @@ class HistoryTold(NamedTuple):
 
 
 def told_by_history(path: Path, since: float) -> HistoryTold:
-    """Return what a history tells from a moment on; what is told before is the beginning."""
+    """Return what a history tells from a moment on; what is reported before is the beginning."""
     told = HistoryTold([], [], [])
     for row in History(path).events().events.to_pylist():
         begin, end = _seconds(row["last_seen_before"]), _seconds(row["first_seen_after"])

@@ -57,7 +57,7 @@ def _script(acts: Sequence[Act]) -> Iterator[str]:
 
 
 def _judged(judged: Mapping[str, Judged]) -> Iterator[str]:
-    yield "## What was told\n"
+    yield "## What was reported\n"
     yield "| told | right | wrong | seconds from last seen before to first seen after: median, longest |"
     yield "| --- | ---: | ---: | --- |"
     for what, one in judged.items():

@@ -7,8 +7,8 @@
 ``moments``
     Times as people write them.
 
-A state is told once two readings in a row have seen it, with the time when the state before was last seen and when it was first
-seen itself. Of gaps nothing is told but that they are gaps.
+A state is reported once two readings in a row have seen it, with the time when the one before was last seen and when it
+was first seen itself. Of gaps nothing is reported but that they are gaps.
 """
 
 from typing import TYPE_CHECKING

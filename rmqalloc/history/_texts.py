@@ -32,7 +32,7 @@ class HistoryTexts:
         self._texts: dict[int, str] = {}
 
     def forget(self) -> None:
-        """Drop what is cached: numbers of a transaction that was not committed are nobody's."""
+        """Drop what is cached: numbers of a transaction that was not committed stand for nothing."""
         self._ids.clear()
         self._texts.clear()
 

@@ -150,7 +150,7 @@ class History:
         Parameters
         ----------
         groups : sequence of str
-            Patterns as in `fnmatch.fnmatchcase`; topics and gaps of the whole cluster are told with all groups.
+            Patterns as in `fnmatch.fnmatchcase`; topics and gaps of the whole cluster are listed with all groups.
         since, until : float, optional
             Seconds of the Unix clock; an event counts by ``first_seen_after``, a gap if any of it lies between.
         """

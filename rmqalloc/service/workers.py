@@ -1,6 +1,6 @@
 """Heavy answers on few threads: so many run at once, so many wait, and who comes then is asked to come back.
 
-The threads are daemons: a process that is told to end does not wait for a plan.
+The threads are daemons: a process that has to end does not wait for a plan.
 """
 
 from __future__ import annotations

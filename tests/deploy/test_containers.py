@@ -147,7 +147,7 @@ class Guard(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def stopped(tmp_path):
-    """Run the hook of a consumer against answers of the service; time passes as ``sleep`` is told."""
+    """Run the hook of a consumer against answers of the service; time passes as ``sleep`` is called."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Guard)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     programs, clock = tmp_path / "bin", tmp_path / "clock"

@@ -1,4 +1,4 @@
-"""A history: what lasts is told with its times, what is not known is said, whatever happens to the file."""
+"""A history: what lasts is reported with its times, what is not known is stated, whatever happens to the file."""
 
 import os
 import random

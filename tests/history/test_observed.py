@@ -1,4 +1,4 @@
-"""Histories of what an `Observer` shows: what was there at the beginning is part of it, and is told when it goes."""
+"""Histories of what an `Observer` shows: what was there at the beginning is part of it, and is reported when it goes."""
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.history import History, Recorder

@@ -266,7 +266,7 @@ class Folder:
 
 
 def served(words):
-    """Exit code and output of a server that is told to end once it serves, at any port."""
+    """Exit code and output of a server that gets SIGTERM once it serves, at any port."""
     command = [sys.executable, "-m", "rmqalloc", *words, "--port", "0"]
     with tied.popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         first = process.stdout.readline()

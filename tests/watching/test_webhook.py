@@ -20,7 +20,7 @@ SECRET = "/services/T0/B0/s3cret?token=t0ken"
 
 
 class Receiver:
-    """Answers as it is told, the last answer again and again; None hangs until the end."""
+    """Answers as given, the last answer again and again; None hangs until the end."""
 
     def __init__(self, *answers):
         self.answers, self.got, self.end = list(answers) or [200], [], threading.Event()

@@ -29,8 +29,9 @@ from rmqalloc.remoting import (
     loose_json,
 )
 from rmqalloc.remoting import (
-    _frame as frame,
+    frames as frame,
 )
+from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.remoting.client import Access, Remote
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.files._checks import check_values
@@ -39,7 +40,7 @@ from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.plain_data import from_document, to_document
 from rmqalloc.snapshot.snapshot import Snapshot, SourceError
 
-EXPECTED = (frame.FrameError, loose_json.JsonError, answers.AnswerError, RemotingError, ResponseError)
+EXPECTED = (frame.FrameError, loose_json.JsonError, AnswerError, RemotingError, ResponseError)
 _SOCKET_EVERY = 500
 _QUICK = 600
 _MEMORY_EVERY = 20  # inputs whose memory is measured, for that makes each several times as slow

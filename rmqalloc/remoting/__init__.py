@@ -1,7 +1,8 @@
-"""RocketMQ's wire protocol: frames, codes and bodies, and how releases of RocketMQ differ, as data.
+"""RocketMQ's wire protocol: frames, connections, codes and bodies, and how releases of RocketMQ differ, as data.
 
-Bodies (routes, heartbeats, assignments) and codes are what clients, brokers and name servers exchange, whether or not
-there is a network between them; frames, connections and credentials carry them over one.
+Bodies (routes, heartbeats, assignments, messages) and codes are what clients, brokers and name servers exchange, whether or not
+there is a network between them; frames, connections and credentials carry them over one. docs/wire.md shows what the author of
+a client finds here.
 """
 
 from typing import TYPE_CHECKING
@@ -17,6 +18,10 @@ from rmqalloc.remoting._response_codes import (
 )
 
 if TYPE_CHECKING:
+    from rmqalloc.remoting.assignment_codec import (
+        assignment_body,
+        read_assignments,
+    )
     from rmqalloc.remoting.bodies import (
         BrokerData,
         ConsumeFromWhere,
@@ -32,29 +37,195 @@ if TYPE_CHECKING:
         TopicQueueMappingInfo,
         TopicRouteData,
     )
+    from rmqalloc.remoting.body_fields import (
+        AnswerError,
+        BodyError,
+        answer_of,
+    )
+    from rmqalloc.remoting.connection import (
+        Connection,
+        SilentError,
+        UnreachableError,
+    )
+    from rmqalloc.remoting.credentials import (
+        Credentials,
+        read_credentials,
+        tls_context,
+    )
+    from rmqalloc.remoting.frames import (
+        Command,
+        FrameError,
+    )
+    from rmqalloc.remoting.heartbeat_codec import (
+        group_fields,
+        heartbeat_body,
+        read_client_ids,
+        read_heartbeat_reply,
+        unregister_fields,
+    )
+    from rmqalloc.remoting.lock_codec import (
+        lock_body,
+        read_locked,
+    )
+    from rmqalloc.remoting.member_requests import (
+        DirectOutcome,
+        DirectRequest,
+        DirectResult,
+        MemberRequestCode,
+        OffsetReset,
+        consumer_status_body,
+        read_direct_request,
+        read_offset_reset,
+        read_status_request,
+        requested_group,
+    )
+    from rmqalloc.remoting.message import (
+        Message,
+        MessageError,
+        decode_messages,
+        encode_message,
+        tagged,
+    )
+    from rmqalloc.remoting.offset_codec import (
+        query_offset_fields,
+        queue_request_fields,
+        read_offset,
+        search_offset_fields,
+        update_offset_fields,
+    )
+    from rmqalloc.remoting.pull_codec import (
+        PULL_CODES,
+        PullAnswer,
+        PullStatus,
+        pull_fields,
+        read_pull_answer,
+        send_back_fields,
+    )
+    from rmqalloc.remoting.read_codes import (
+        ForbiddenRequestError,
+        ReadCode,
+    )
+    from rmqalloc.remoting.route_codec import (
+        read_topic_route,
+        topic_route_fields,
+    )
+    from rmqalloc.remoting.running_info_codec import (
+        ConsumerRunningInfo,
+        ProcessQueueInfo,
+        TopicRates,
+        running_properties,
+    )
+    from rmqalloc.remoting.signed_servers import NotNamedError, SignedServers, is_verified
+    from rmqalloc.remoting.silent_addresses import (
+        SilentAddresses,
+    )
 
 __all__ = [
     "DEFAULT_PROFILE",
     "PROFILES",
+    "PULL_CODES",
+    "AnswerError",
+    "BodyError",
     "BrokerData",
     "ClientError",
+    "Command",
+    "Connection",
     "ConsumeFromWhere",
     "ConsumeType",
     "ConsumerData",
+    "ConsumerRunningInfo",
+    "Credentials",
+    "DirectOutcome",
+    "DirectRequest",
+    "DirectResult",
+    "ForbiddenRequestError",
+    "FrameError",
     "HeartbeatData",
     "HeartbeatReply",
+    "MemberRequestCode",
+    "Message",
+    "MessageError",
     "MessageModel",
     "MessageRequestMode",
+    "NotNamedError",
+    "OffsetReset",
+    "ProcessQueueInfo",
     "Profile",
+    "PullAnswer",
+    "PullStatus",
     "QueueAssignment",
     "QueueData",
+    "ReadCode",
     "RemotingError",
     "ResponseCode",
     "ResponseError",
+    "SignedServers",
+    "SilentAddresses",
+    "SilentError",
     "SubscriptionData",
     "TopicQueueMappingInfo",
+    "TopicRates",
     "TopicRouteData",
+    "UnreachableError",
+    "answer_of",
+    "assignment_body",
+    "consumer_status_body",
+    "decode_messages",
+    "encode_message",
+    "group_fields",
+    "heartbeat_body",
+    "is_verified",
+    "lock_body",
     "one_line",
+    "pull_fields",
+    "query_offset_fields",
+    "queue_request_fields",
+    "read_assignments",
+    "read_client_ids",
+    "read_credentials",
+    "read_direct_request",
+    "read_heartbeat_reply",
+    "read_locked",
+    "read_offset",
+    "read_offset_reset",
+    "read_pull_answer",
+    "read_status_request",
+    "read_topic_route",
+    "requested_group",
+    "running_properties",
+    "search_offset_fields",
+    "send_back_fields",
+    "tagged",
+    "tls_context",
+    "topic_route_fields",
+    "unregister_fields",
+    "update_offset_fields",
 ]
 
-__getattr__ = imported_on_use(__name__, {"bodies": set(__all__) - globals().keys()})
+_HOMES = {
+    "assignment_codec": "assignment_body read_assignments",
+    "bodies": (
+        "BrokerData ConsumeFromWhere ConsumeType ConsumerData HeartbeatData HeartbeatReply MessageModel "
+        "MessageRequestMode QueueAssignment QueueData SubscriptionData TopicQueueMappingInfo TopicRouteData"
+    ),
+    "body_fields": "AnswerError BodyError answer_of",
+    "connection": "Connection SilentError UnreachableError",
+    "credentials": "Credentials read_credentials tls_context",
+    "frames": "Command FrameError",
+    "heartbeat_codec": "group_fields heartbeat_body read_client_ids read_heartbeat_reply unregister_fields",
+    "lock_codec": "lock_body read_locked",
+    "member_requests": (
+        "DirectOutcome DirectRequest DirectResult MemberRequestCode OffsetReset consumer_status_body "
+        "read_direct_request read_offset_reset read_status_request requested_group"
+    ),
+    "message": "Message MessageError decode_messages encode_message tagged",
+    "offset_codec": "query_offset_fields queue_request_fields read_offset search_offset_fields update_offset_fields",
+    "pull_codec": "PULL_CODES PullAnswer PullStatus pull_fields read_pull_answer send_back_fields",
+    "read_codes": "ForbiddenRequestError ReadCode",
+    "route_codec": "read_topic_route topic_route_fields",
+    "running_info_codec": "ConsumerRunningInfo ProcessQueueInfo TopicRates running_properties",
+    "signed_servers": "NotNamedError SignedServers is_verified",
+    "silent_addresses": "SilentAddresses",
+}
+
+__getattr__ = imported_on_use(__name__, {module: names.split() for module, names in _HOMES.items()})

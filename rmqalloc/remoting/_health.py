@@ -7,8 +7,8 @@ import time
 from collections import defaultdict
 from collections.abc import Container
 
-from rmqalloc.remoting import RemotingError
-from rmqalloc.remoting._connection import SilentError, UnreachableError
+from rmqalloc.remoting._response_codes import RemotingError
+from rmqalloc.remoting.connection import SilentError, UnreachableError
 
 _MOST_FAILURES = {SilentError: 2, UnreachableError: 3}
 _MOST_BROKEN = 12
@@ -60,6 +60,10 @@ class BackOff:
     def forget(self, name: str) -> None:
         """Let the next pause be the shortest."""
         self._pauses.pop(name, None)
+
+    def keep_only(self, names: Container[str]) -> None:
+        """Forget all others."""
+        self._pauses = {name: one for name, one in self._pauses.items() if name in names}
 
     def forget_old(self, now: float) -> None:
         """Drop pauses that ended long ago: nothing of that name has failed since."""

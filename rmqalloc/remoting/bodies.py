@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.remoting.java_strings import java_string_hash
 
 PERM_READ = 4
 PERM_WRITE = 2
@@ -47,13 +48,48 @@ class MessageRequestMode(Enum):
     POP = "POP"
 
 
+ALL_TAGS = "*"
+_TRIMMED = "".join(map(chr, range(33)))  # by Java's String.trim
+
+
 @dataclass(frozen=True, slots=True)
 class SubscriptionData:
-    """A topic a group subscribes to; of two for one topic the newer version (ms) counts."""
+    """A topic a group subscribes to; of two for one topic the newer version (ms) counts.
+
+    Attributes
+    ----------
+    topic : str
+        What is subscribed to.
+    sub_string : str
+        Tags, such as ``"paid || open"``; ``"*"`` for all messages. With SQL92, an expression over properties.
+    sub_version : int
+        Milliseconds since the epoch.
+    expression_type : str
+        ``"TAG"`` or ``"SQL92"``; Java's ``ExpressionType``.
+    """
 
     topic: str
-    sub_string: str = "*"
+    sub_string: str = ALL_TAGS
     sub_version: int = 0
+    expression_type: str = "TAG"
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """Tags that messages may have; empty for all of them, as Java's ``FilterAPI.buildSubscriptionData`` fills ``tagsSet``.
+
+        Examples
+        --------
+        >>> sorted(SubscriptionData("orders", "paid || open").tags), SubscriptionData("orders").tags
+        (['open', 'paid'], frozenset())
+        """
+        if self.expression_type != "TAG" or self.sub_string == ALL_TAGS:
+            return frozenset()
+        return frozenset(one for part in self.sub_string.split("||") if (one := part.strip(_TRIMMED)))
+
+    @property
+    def codes(self) -> frozenset[int]:
+        """Java's hashes of the tags, by which brokers leave messages out; Java's ``codeSet``."""
+        return frozenset(map(java_string_hash, self.tags))
 
 
 @dataclass(frozen=True, slots=True)

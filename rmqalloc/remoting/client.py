@@ -20,11 +20,12 @@ from rmqalloc.remoting import (
     ResponseError,
     loose_json,
 )
-from rmqalloc.remoting._connection import Connection, SilentError
 from rmqalloc.remoting._health import MOST_RELAYED, Health, Relays, SilentClients
 from rmqalloc.remoting._pace import Pace
 from rmqalloc.remoting._remembered import Remembered
 from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.body_fields import BodyError
+from rmqalloc.remoting.connection import Connection, SilentError
 from rmqalloc.remoting.credentials import Credentials
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.remoting.signed_servers import SignedServers, is_verified
@@ -75,10 +76,6 @@ class Access:
         """
         share = self.timeout if self.deadline is None else self.deadline / _ANSWERS_PER_DEADLINE
         return min(self.timeout, max(share, _LEAST_WITHIN))
-
-
-class BodyError(RemotingError):
-    """An answer whose body cannot be read, or would cost too much to read."""
 
 
 class DeadlineError(RemotingError):

@@ -1,4 +1,8 @@
-"""Codes of requests that a cluster may get: reads. Nothing else can leave, for `check_read_code` stands where bytes do."""
+"""Codes of requests that a cluster may get: reads. Nothing else leaves unless `rmqalloc.client` asks for it.
+
+A connection is made with the set of codes that it may send, `ReadCode` if nothing else is said, and `check_code` stands where
+bytes leave. Only `rmqalloc.client` has a larger set; a test sees to it that no other room names one.
+"""
 
 from __future__ import annotations
 
@@ -25,18 +29,18 @@ class ReadCode(IntEnum):
 
 
 class ForbiddenRequestError(Error):
-    """Something that is not a read was about to be sent; this is a mistake in the program."""
+    """Something was about to be sent that a connection was not made for; this is a mistake in the program."""
 
 
-def check_read_code(code: int) -> None:
-    """Refuse every code that is not in `ReadCode`.
+def check_code(code: int, codes: type[IntEnum] = ReadCode) -> None:
+    """Refuse every code that is not in a set of codes.
 
     Examples
     --------
-    >>> check_read_code(105)
-    >>> check_read_code(34)
+    >>> check_code(105)
+    >>> check_code(34)
     Traceback (most recent call last):
-    rmqalloc.remoting.read_codes.ForbiddenRequestError: request code 34 does not only read; it is not sent
+    rmqalloc.remoting.read_codes.ForbiddenRequestError: request code 34 is not in ReadCode; it is not sent
     """
-    if code not in ReadCode.__members__.values():
-        raise ForbiddenRequestError(f"request code {code} does not only read; it is not sent")
+    if code not in codes.__members__.values():
+        raise ForbiddenRequestError(f"request code {int(code)} is not in {codes.__name__}; it is not sent")

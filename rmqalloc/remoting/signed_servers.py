@@ -12,7 +12,7 @@ import ssl
 from collections.abc import Iterable
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.remoting import RemotingError
+from rmqalloc.remoting._response_codes import RemotingError
 from rmqalloc.remoting.address import host_and_port
 
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network

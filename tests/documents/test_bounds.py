@@ -15,6 +15,7 @@ from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 from rmqalloc.evidence import fit
 from rmqalloc.limits import MAX_CHANNELS, MAX_OF_ROW, MAX_QUEUES, MAX_READ_QUEUE_NUMS, check_queue_count
 from rmqalloc.model import MessageQueue
+from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.snapshot.files import read_snapshot, read_snapshots, write_snapshot
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.plain_data import SnapshotError
@@ -95,7 +96,7 @@ def as_printed(n, tmp_path):
 @pytest.mark.parametrize("read", [as_file, as_written, as_answered, as_printed])
 def test_readers_of_snapshots_take_as_many_queues_of_a_broker(read, tmp_path):
     assert read(MAX_QUEUES, tmp_path).brokers[0].read_queue_nums == MAX_QUEUES
-    with pytest.raises((SnapshotError, answers.AnswerError), match=rf"{MAX_QUEUES}\b|{MAX_QUEUES + 1}\b"):
+    with pytest.raises((SnapshotError, AnswerError), match=rf"{MAX_QUEUES}\b|{MAX_QUEUES + 1}\b"):
         read(MAX_QUEUES + 1, tmp_path)
 
 

@@ -432,7 +432,7 @@ def test_no_message_shows_a_secret(name, tmp_path):
 
 MACHINE_LINES = {
     "documents/json_text.py", "documents/yaml_text.py",
-    "remoting/_frame.py", "remoting/loose_json.py",  # bodies and headers of servers
+    "remoting/frames.py", "remoting/loose_json.py",  # bodies and headers of servers
     "rebalance/_offset_file.py",  # what clients keep, in a JSON of their own
     "plans/_explain.py", "evidence/evidence.py", "report/html/_evidence_section.py",  # columns that we filled
     "plans/_unit_rows.py", "plans/_ways_back.py",  # the same

@@ -36,12 +36,12 @@ from rmqalloc.evidence import _decide_strategies
 from rmqalloc.fleet import arrow, unit_sizes
 from rmqalloc.fleet.arrow_columns import Column
 from rmqalloc.limits import MOST_MEMBERS
-from rmqalloc.remoting import _frame as frame
+from rmqalloc.remoting import frames as frame
 from rmqalloc.remoting import loose_json
 from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.body_fields import MAX_NAME, AnswerError, text_of
 from rmqalloc.scenarios.change_flags import FlagError, scenario_of_flags
 from rmqalloc.snapshot.files import csv_text
-from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Client, Group
 from rmqalloc.store import _staging as staging
@@ -122,9 +122,9 @@ def test_a_row_of_csv_may_have_so_many_columns(monkeypatch):
 
 
 def test_names_and_headers_of_the_wire(monkeypatch):
-    assert answers._text("x" * answers.MAX_NAME, "n") == "x" * answers.MAX_NAME
-    with pytest.raises(answers.AnswerError, match="a name of 4,097 characters; at most 4,096 are read"):
-        answers._text("x" * (answers.MAX_NAME + 1), "n")
+    assert text_of("x" * MAX_NAME, "n") == "x" * MAX_NAME
+    with pytest.raises(AnswerError, match="a name of 4,097 characters; at most 4,096 are read"):
+        text_of("x" * (MAX_NAME + 1), "n")
     header = b'{"code":0,"flag":1,"opaque":1,"extFields":{"a":"b"}}'
     whole = len(header).to_bytes(4, "big") + header
     for name, bound in (("MAX_HEADER", len(header)), ("_MAX_HEADER_MARKS", sum(map(header.count, b"[{,")))):

@@ -9,7 +9,7 @@ from cli_commands import COMMANDS
 from source_modules import MODULES
 
 from rmqalloc.documents import read_budget, yaml_text
-from rmqalloc.remoting import _frame, loose_json
+from rmqalloc.remoting import frames, loose_json
 
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 RUNS_DATA = {"eval", "exec", "compile", "__import__", "execfile", "unsafe_load", "full_load", "system", "popen"}
@@ -87,7 +87,7 @@ def test_options_about_secrets_take_files():
 def test_figures_of_the_page_are_those_of_the_code():
     assert f"{read_budget.MAX_BYTES >> 20} MiB as unpacked, {read_budget.MAX_DEPTH} levels" in PAGE
     assert yaml_text.MAX_NODES == 1_000_000 and "a million values of YAML" in PAGE
-    assert f"has {_frame.MAX_FRAME >> 20} MiB at most, its header {_frame.MAX_HEADER >> 20} MiB" in PAGE
+    assert f"has {frames.MAX_FRAME >> 20} MiB at most, its header {frames.MAX_HEADER >> 20} MiB" in PAGE
     assert f"body {loose_json.MAX_MARKS:,} marks" in " ".join(PAGE.split())
     assert read_budget.most_made() == 12 * read_budget.MAX_BYTES and "about twelve times the bytes" in PAGE
 

@@ -7,47 +7,18 @@ import subprocess
 import time
 import tracemalloc
 from collections import Counter
-from contextlib import asynccontextmanager
 
 import pytest
+from scripted_server import answering, server
 
 from rmqalloc.remoting import RemotingError, ResponseError
-from rmqalloc.remoting._connection import Connection
-from rmqalloc.remoting._frame import RESPONSE, Command, decode, encode
 from rmqalloc.remoting.client import Access, Remote, name_servers
+from rmqalloc.remoting.connection import Connection
 from rmqalloc.remoting.credentials import Credentials, tls_context
+from rmqalloc.remoting.frames import RESPONSE, Command, encode
 from rmqalloc.remoting.read_codes import ForbiddenRequestError, ReadCode
 
 CODE = ReadCode.GET_BROKER_CLUSTER_INFO
-
-
-@asynccontextmanager
-async def server(handle, ssl=None):
-    """A server on loopback whose ``handle(request, writer)`` is called for every frame that comes."""
-
-    async def serve(reader, writer):
-        try:
-            while True:
-                length = struct.unpack(">i", await reader.readexactly(4))[0]
-                await handle(decode(await reader.readexactly(length)), writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
-
-    listening = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=ssl)
-    try:
-        yield f"127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    finally:
-        listening.close()
-
-
-def answering(body=b"{}", code=0, remark=None, delay=0.0):
-    async def handle(request, writer):
-        await asyncio.sleep(delay)
-        writer.write(encode(Command(code, request.opaque, {}, body, remark, RESPONSE)))
-
-    return handle
 
 
 def raw(data, close=False):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from json_values import JSON_VALUES, TEXTS
 
 from rmqalloc.remoting import loose_json
-from rmqalloc.remoting._frame import Command, FrameError, decode, encode
 from rmqalloc.remoting.credentials import Credentials, read_credentials, tls_context
-from rmqalloc.remoting.read_codes import ForbiddenRequestError, ReadCode, check_read_code
+from rmqalloc.remoting.frames import Command, FrameError, decode, encode
+from rmqalloc.remoting.read_codes import ForbiddenRequestError, ReadCode, check_code
 
 
 def read_or_refused(read, data, error):
@@ -131,11 +131,11 @@ def test_what_is_no_json_says_why(body, said):
 
 def test_only_reads_are_allowed():
     for code in ReadCode:
-        check_read_code(code)
+        check_code(code)
     reads = set(map(int, ReadCode))
     for code in set(range(500)) - reads:
         with pytest.raises(ForbiddenRequestError, match=f"code {code} "):
-            check_read_code(code)
+            check_code(code)
     assert not reads & {34, 35, 15, 41, 42, 40, 17, 217, 401}, "heartbeats, commits, locks and settings are not reads"
 
 

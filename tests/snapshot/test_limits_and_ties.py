@@ -7,8 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from rmqalloc.remoting import RemotingError
+from rmqalloc.remoting.body_fields import AnswerError, whole_of
 from rmqalloc.snapshot.files._parquet_pages import Page, PageError, _of_column
-from rmqalloc.snapshot.live._answers import AnswerError, _whole, lags
+from rmqalloc.snapshot.live._answers import lags
 from rmqalloc.snapshot.live._take import Taker
 from rmqalloc.snapshot.synthetic import synthetic_fleet, write_fleet
 
@@ -19,10 +20,10 @@ LONG = 2**63
 @pytest.mark.parametrize("kind", [int, str])
 def test_a_number_of_an_answer_is_taken_from_the_least_to_below_the_end(least, end, kind):
     for number in (least, 0, end - 1):
-        assert _whole(kind(number), least, end) == number
+        assert whole_of(kind(number), least, end) == number
     for number in (least - 1, end):
         with pytest.raises(AnswerError, match="a number from"):
-            _whole(kind(number), least, end)
+            whole_of(kind(number), least, end)
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,11 @@ from loopback import TOPIC, Loopback, running_info
 from rmqalloc.cli import main
 from rmqalloc.limits import MAX_QUEUES
 from rmqalloc.remoting import RemotingError, ResponseError, one_line
-from rmqalloc.remoting._connection import Connection
-from rmqalloc.remoting._frame import RESPONSE, Command, FrameError, decode, encode
 from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.remoting.client import Access, Remote
+from rmqalloc.remoting.connection import Connection
+from rmqalloc.remoting.frames import RESPONSE, Command, FrameError, decode, encode
 from rmqalloc.remoting.loose_json import Pairs
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.files import _checks as checks
@@ -120,7 +121,7 @@ def test_a_list_of_topics_that_cannot_be_read_is_missing():
 
 def test_a_route_with_a_broker_twice_or_too_many_queues_is_none():
     one = {"brokerName": "b", "readQueueNums": 1, "writeQueueNums": 1, "perm": 6}
-    with pytest.raises(answers.AnswerError, match="has broker 'b' twice"):
+    with pytest.raises(AnswerError, match="has broker 'b' twice"):
         answers.route("T", {"queueDatas": [one, one]})
     for key, value in (
         ("readQueueNums", MAX_QUEUES + 1),
@@ -128,7 +129,7 @@ def test_a_route_with_a_broker_twice_or_too_many_queues_is_none():
         ("perm", True),
         ("readQueueNums", "x" * 9999),
     ):
-        with pytest.raises(answers.AnswerError, match="a number from 0 to"):
+        with pytest.raises(AnswerError, match="a number from 0 to"):
             answers.route("T", {"queueDatas": [one | {key: value}]})
     assert answers.route("T", {"queueDatas": [one | {"readQueueNums": MAX_QUEUES}]}).brokers[0].perm == 6
 
@@ -165,7 +166,7 @@ _READERS = [
 @given(_VALUES)
 def test_whatever_a_body_holds_is_read_or_an_answer_error(body):
     for read in _READERS:
-        with contextlib.suppress(answers.AnswerError):
+        with contextlib.suppress(AnswerError):
             read(body)
 
 

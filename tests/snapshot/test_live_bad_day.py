@@ -18,8 +18,8 @@ from programs import environment
 from rmqalloc.cli import main
 from rmqalloc.remoting import RemotingError
 from rmqalloc.remoting import _health as health
-from rmqalloc.remoting._connection import SilentError, UnreachableError
 from rmqalloc.remoting.client import Access
+from rmqalloc.remoting.connection import SilentError, UnreachableError
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 from rmqalloc.snapshot.plain_data import from_document

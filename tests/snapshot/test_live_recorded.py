@@ -9,7 +9,7 @@ from replayed import Replay, taken
 from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting._frame import Command
+from rmqalloc.remoting.frames import Command
 from rmqalloc.remoting.loose_json import Pairs
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.files._checks import check_values

@@ -9,8 +9,8 @@ from loopback import TOPIC, Loopback, running_info
 from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting._frame import RESPONSE, Command
 from rmqalloc.remoting.client import Access
+from rmqalloc.remoting.frames import RESPONSE, Command
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue
 from rmqalloc.limits import MAX_QUEUES
+from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.remoting.loose_json import Pairs
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
@@ -130,12 +131,12 @@ def test_running_info_of_a_java_client():
     [None, [], "x", {"mqTable": {"a": 1}}, {"mqTable": Pairs([("q", {})])}, {"mqTable": Pairs([({"topic": "T"}, {})])}],
 )
 def test_running_info_of_another_kind_is_refused(body):
-    with pytest.raises(answers.AnswerError, match="expected"):
+    with pytest.raises(AnswerError, match="expected"):
         answers.running_info(body)
 
 
 def test_a_static_topic_is_refused_by_name():
-    with pytest.raises(answers.AnswerError, match="'T' is a static topic"):
+    with pytest.raises(AnswerError, match="'T' is a static topic"):
         answers.route("T", {"queueDatas": [], "topicQueueMappingByBroker": {"a": {}}})
 
 

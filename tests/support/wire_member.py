@@ -1,16 +1,16 @@
-"""What a member of a group says to a broker, on a socket of its own: bodies as Java writes them, of the product's own data."""
+"""What a member of a group says to a broker, on a socket of its own, in the bodies of `rmqalloc.remoting`."""
 
 import itertools
-import json
 import socket
 import struct
 from dataclasses import dataclass
 
-from rmqalloc.remoting import HeartbeatReply
-from rmqalloc.remoting._frame import Command, decode, encode
+from rmqalloc.remoting import group_fields, heartbeat_body, read_client_ids, read_heartbeat_reply
 from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.frames import Command, decode, encode
 
-HEART_BEAT, CONSUMER_LIST, LOCK_BATCH, UNLOCK_BATCH, QUERY_ASSIGNMENT = 34, 38, 41, 42, 400
+PULL, UPDATE_OFFSET, HEART_BEAT, UNREGISTER, SEND_BACK, CONSUMER_LIST = 11, 15, 34, 35, 36, 38
+LOCK_BATCH, UNLOCK_BATCH, QUERY_ASSIGNMENT = 41, 42, 400
 PATIENCE = 20
 
 
@@ -29,6 +29,8 @@ class WireMember:
         self._sockets, self._numbers = {}, itertools.count(1)
         self.n_short = 0
         """Heartbeats sent without subscriptions."""
+        self.requests = []
+        """What brokers asked in between."""
 
     def __enter__(self):
         return self
@@ -40,73 +42,39 @@ class WireMember:
     def send_heartbeat(self, address, heartbeat):
         """Send it; what the broker says of the second form."""
         self.n_short += heartbeat.without_subscriptions
-        answer = self.ask(address, HEART_BEAT, body=heartbeat_body(heartbeat))
-        said = {name: answer.ext_fields.get(name) == "true" for name in ("IS_SUPPORT_HEART_BEAT_V2", "IS_SUB_CHANGE")}
-        return HeartbeatReply(said["IS_SUPPORT_HEART_BEAT_V2"], said["IS_SUB_CHANGE"])
+        return read_heartbeat_reply(self.ask(address, HEART_BEAT, body=heartbeat_body(heartbeat)).ext_fields)
 
     def consumer_ids(self, address, consumer_group):
         """Client ids of a group, sorted."""
-        answer = self.ask(address, CONSUMER_LIST, {"consumerGroup": consumer_group})
-        return sorted(json.loads(answer.body)["consumerIdList"])
+        return sorted(read_client_ids(self.ask(address, CONSUMER_LIST, group_fields(consumer_group)).body))
 
-    def ask(self, address, code, fields=None, body=None):
-        """The answer of a broker; `Refused` if it is no success."""
-        text = b"" if body is None else json.dumps(body).encode()
-        command = Command(code, next(self._numbers), fields or {}, text)
-        if address not in self._sockets:
-            self._sockets[address] = socket.create_connection(host_and_port(address), PATIENCE)
-        self._sockets[address].sendall(encode(command))
-        while (answer := self._next(self._sockets[address])).opaque != command.opaque or not answer.is_response:
-            pass  # brokers tell members of changes in between
-        if answer.code:
+    def ask(self, address, code, fields=None, body=b"", accept=(0,)):
+        """The answer of a broker; `Refused` if its code is another one."""
+        command = Command(code, next(self._numbers), fields or {}, body)
+        self._connection(address).sendall(encode(command))
+        while (answer := self._next(address)).opaque != command.opaque or not answer.is_response:
+            self.requests.append(answer)
+        if answer.code not in accept:
             raise Refused(answer.code, answer.remark)
         return answer
 
-    @staticmethod
-    def _next(connection):
+    def serve(self, address, answer):
+        """Wait for a request of the broker that ``answer(request)`` has an answer to, and send it."""
+        while (found := answer(request := self._next(address))) is None:
+            self.requests.append(request)
+        self._connection(address).sendall(encode(found.answering(request)))
+
+    def _connection(self, address):
+        if address not in self._sockets:
+            self._sockets[address] = socket.create_connection(host_and_port(address), PATIENCE)
+        return self._sockets[address]
+
+    def _next(self, address):
         def exactly(n):
             found = b""
             while len(found) < n:
-                found += (more := connection.recv(n - len(found)))
+                found += (more := self._sockets[address].recv(n - len(found)))
                 assert more, "the broker closed the connection"
             return found
 
         return decode(exactly(*struct.unpack(">i", exactly(4))))
-
-
-def heartbeat_body(heartbeat):
-    """Java's ``HeartbeatData``."""
-    return {
-        "clientID": heartbeat.client_id,
-        "producerDataSet": [],
-        "consumerDataSet": [_consumer(one) for one in heartbeat.consumers],
-        "heartbeatFingerprint": heartbeat.fingerprint,
-        "withoutSub": heartbeat.without_subscriptions,
-    }
-
-
-def _consumer(data):
-    return {
-        "groupName": data.consumer_group,
-        "consumeType": data.consume_type.value,
-        "messageModel": data.message_model.value,
-        "consumeFromWhere": data.consume_from_where.value,
-        "unitMode": data.unit_mode,
-        "subscriptionDataSet": [
-            {"topic": one.topic, "subString": one.sub_string, "subVersion": one.sub_version, "expressionType": "TAG",
-             "classFilterMode": False, "tagsSet": [], "codeSet": []}
-            for one in data.subscriptions
-        ],
-    }  # fmt: skip
-
-
-def lock_body(consumer_group, client_id, queues):
-    """Java's ``LockBatchRequestBody`` and ``UnlockBatchRequestBody``."""
-    found = [{"topic": one.topic, "brokerName": one.broker_name, "queueId": one.queue_id} for one in queues]
-    return {"consumerGroup": consumer_group, "clientId": client_id, "mqSet": found}
-
-
-def assignment_body(topic, consumer_group, client_id, strategy_name, model):
-    """Java's ``QueryAssignmentRequestBody``."""
-    return {"topic": topic, "consumerGroup": consumer_group, "clientId": client_id, "strategyName": strategy_name,
-            "messageModel": model.value}  # fmt: skip

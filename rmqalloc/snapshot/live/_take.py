@@ -16,6 +16,7 @@ from zlib import crc32
 from rmqalloc.globs import matcher
 from rmqalloc.model import RETRY_PREFIX
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
+from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.remoting.client import Access, Remote
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.results.and_more import first_of, named
@@ -131,7 +132,7 @@ class Taker:
         read = self._listed(NAME_SERVER, code, lambda *given: (answers.brokers(*given), answers.clusters(*given)))
         try:
             brokers, clusters = await self.remote.ask_name_server(code, read=read)
-        except answers.AnswerError as error:
+        except AnswerError as error:
             raise RemotingError(f"no name server lists its brokers: {error}") from error
         self.brokers = {one.broker_name: one for one in await self._with_roles(brokers)}
         # Brokers and clusters have a topic each that bears their name.
@@ -340,7 +341,7 @@ class Taker:
         self._known += 1
         try:
             return await ask(), True
-        except (RemotingError, ResponseError, answers.AnswerError) as error:
+        except (RemotingError, ResponseError, AnswerError) as error:
             if isinstance(error, ResponseError) and error.code in no_errors:
                 return None, True
             self.errors.append(SourceError(source, request, intern(one_line(str(error)))))

@@ -7,6 +7,7 @@ from pathlib import PurePath
 
 from rmqalloc.documents import Source
 from rmqalloc.model import MessageQueue
+from rmqalloc.remoting.body_fields import AnswerError
 from rmqalloc.results.and_more import named
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
@@ -57,7 +58,7 @@ def _gathered(sources: Sequence[Source]) -> Gathered:
     for section in sorted(found, key=lambda one: one.kind == "progress" and one.name is None):
         try:
             _TAKE[section.kind](section, gathered)
-        except answers.AnswerError as error:
+        except AnswerError as error:
             raise section.error(str(error)) from None
         for name in gathered.groups.keys() - gathered.lines.keys():
             gathered.lines[name] = section.line

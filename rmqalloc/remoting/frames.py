@@ -1,11 +1,14 @@
-"""Frames of RocketMQ's remoting protocol: what is sent (JSON headers) and what comes back (JSON or binary headers)."""
+"""Frames of RocketMQ's remoting protocol: what is sent (JSON headers) and what comes back (JSON or binary headers).
+
+Java's ``RemotingCommand``: `encode` makes the bytes of a request, an answer or a one-way request, `decode` reads them.
+"""
 
 from __future__ import annotations
 
 import json
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rmqalloc.errors import Error
@@ -50,12 +53,28 @@ class Command:
     ext_fields: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     remark: str | None = None
-    flag: int = 0  # bit 0: an answer; bit 1: one-way
+    flag: int = 0  # `RESPONSE`: an answer; `ONEWAY`: a request that is not answered
 
     @property
     def is_response(self) -> bool:
         """Whether this answers a request."""
         return bool(self.flag & RESPONSE)
+
+    @property
+    def is_oneway(self) -> bool:
+        """Whether this is a request that nobody answers."""
+        return bool(self.flag & ONEWAY)
+
+    def answering(self, request: Command) -> Command:
+        """Return this as the answer to a request: with its number, and marked as an answer.
+
+        Examples
+        --------
+        >>> answer = Command(0, body=b"{}").answering(Command(307, opaque=7))
+        >>> answer.opaque, answer.is_response
+        (7, True)
+        """
+        return replace(self, opaque=request.opaque, flag=RESPONSE)
 
 
 def encode(command: Command) -> bytes:

@@ -1,0 +1,312 @@
+"""One connection to a name server or broker: requests out, answers matched to them, requests of the other side handed over."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import logging
+import ssl
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from enum import IntEnum
+from itertools import count
+
+from rmqalloc.defects import refuse_defect
+from rmqalloc.errors import ArgumentError, Error
+from rmqalloc.remoting._response_codes import RemotingError, ResponseCode, ResponseError
+from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.credentials import Credentials
+from rmqalloc.remoting.frames import MAX_FRAME, ONEWAY, Command, FrameError, decode, encode
+from rmqalloc.remoting.read_codes import ReadCode, check_code
+
+_MAX_OPAQUE = (1 << 31) - 1  # of Java's int; numbers begin again after it
+
+MOST_SERVED = 64
+"""Requests of the other side that are worked on at once, at most; further ones are dropped, as if they had been lost."""
+
+Handler = Callable[[Command], Command | Awaitable[Command | None] | None]
+"""``on_request(command)``: what the other side asks; the answer, or None where there is none to give."""
+
+_SUCCESS = (ResponseCode.SUCCESS,)
+
+log = logging.getLogger(__name__)
+
+
+class SilentError(RemotingError):
+    """A server took a request, or a connection, and did not answer in time."""
+
+
+class UnreachableError(RemotingError):
+    """There is nobody to connect to."""
+
+
+class Connection:
+    """Requests to one address; opened at the first, opened again when it broke.
+
+    Parameters
+    ----------
+    address : str
+        ``host:port``.
+    tls : ssl.SSLContext, optional
+        How to speak TLS, see `rmqalloc.remoting.credentials.tls_context`; plain without it.
+    credentials : Credentials, optional
+        Signs every request.
+    connect_timeout : float
+        Seconds until it is open.
+    max_frame : int
+        Bytes of a frame that is read, at most.
+    codes : type of IntEnum
+        The requests that it may send; everything else is refused before a byte leaves.
+    on_request : callable, optional
+        Gets each request of the other side, in order; may be a coroutine function. What it returns is sent back as the answer,
+        unless the request is one-way; an error of it is answered by SYSTEM_ERROR. Without it, and for those beyond
+        `MOST_SERVED` at once, requests of the other side are dropped.
+    on_open, on_close : callable, optional
+        ``on_open()`` after the connection was opened, for the first time or again; ``on_close(reason)`` after it ended.
+        Neither may raise.
+
+    Notes
+    -----
+    Java's ``NettyRemotingClient`` keeps a channel per address.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        tls: ssl.SSLContext | None = None,
+        credentials: Credentials | None = None,
+        connect_timeout: float = 3.0,
+        max_frame: int = MAX_FRAME,
+        codes: type[IntEnum] = ReadCode,
+        on_request: Handler | None = None,
+        on_open: Callable[[], None] | None = None,
+        on_close: Callable[[str], None] | None = None,
+    ) -> None:
+        self.address = address
+        self.heard = 0.0
+        """When the last frame came, by the loop's clock."""
+        self._tls, self._credentials = tls, credentials
+        self._connect_timeout, self._max_frame, self._codes = connect_timeout, max_frame, codes
+        self._on_request, self._on_open, self._on_close = on_request, on_open, on_close
+        self._opaque = count(1)
+        self._waiting: dict[int, asyncio.Future[Command]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._serving: set[asyncio.Task[None]] = set()
+        self._opening = asyncio.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is open now, as far as is known."""
+        return self._writer is not None
+
+    async def ask(
+        self,
+        code: IntEnum,
+        ext_fields: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        timeout: float = 5.0,
+        accept: Collection[int] = _SUCCESS,
+    ) -> Command:
+        """Send one request and wait for its answer.
+
+        Parameters
+        ----------
+        code : IntEnum
+            One of the connection's codes.
+        ext_fields : mapping, optional
+            Its fields.
+        body : bytes
+            Its body.
+        timeout : float
+            Seconds that the answer may take, once the connection is open.
+        accept : collection of int
+            Codes of answers that are returned; those to a pull are more than success.
+
+        Raises
+        ------
+        ResponseError
+            The answer has another code.
+        RemotingError
+            No answer came.
+        ForbiddenRequestError
+            The code is not one of the connection's.
+        """
+        check_code(code, self._codes)
+        writer = await self._opened()
+        opaque = next(self._opaque) & _MAX_OPAQUE
+        answer: asyncio.Future[Command] = asyncio.get_running_loop().create_future()
+        self._waiting[opaque] = answer
+        try:
+            async with asyncio.timeout(timeout):
+                await self._send(writer, self._request(code, opaque, ext_fields, body))
+                command = await answer
+        except TimeoutError:
+            raise SilentError(f"{self.address} did not answer within {timeout:g} s (request {code.name})") from None
+        except OSError as error:
+            raise RemotingError(f"{self.address}: {_reason(error)}") from error
+        finally:
+            self._waiting.pop(opaque, None)
+        if command.code not in accept:
+            raise ResponseError(command.code, f"{command.remark or 'no reason given'} (from {self.address})")
+        return command
+
+    async def send(
+        self, code: IntEnum, ext_fields: Mapping[str, str] | None = None, body: bytes = b"", timeout: float = 5.0
+    ) -> None:
+        """Send one request that the other side does not answer; its fields are those of `ask`."""
+        check_code(code, self._codes)
+        writer = await self._opened()
+        opaque = next(self._opaque) & _MAX_OPAQUE
+        try:
+            async with asyncio.timeout(timeout):
+                await self._send(writer, self._request(code, opaque, ext_fields, body, ONEWAY))
+        except TimeoutError:
+            raise SilentError(f"{self.address} took no bytes within {timeout:g} s (request {code.name})") from None
+        except OSError as error:
+            raise RemotingError(f"{self.address}: {_reason(error)}") from error
+
+    async def open(self) -> None:
+        """Open it, if it is not open."""
+        await self._opened()
+
+    async def close(self) -> None:
+        """Close; what still waits gets an error."""
+        for task in (*self._serving, self._reading):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError, Exception):
+                    await task
+        self._reading = None
+        if self._writer is not None:  # the reading task had not begun
+            self._ended(self._writer, "the connection was closed")
+
+    def _request(
+        self, code: int, opaque: int, ext_fields: Mapping[str, str] | None, body: bytes, flag: int = 0
+    ) -> Command:
+        """Return a request, signed where there are credentials."""
+        fields = dict(ext_fields or {})
+        if self._credentials is not None:
+            fields = self._credentials.signed(fields, body)
+        return Command(code, opaque, fields, body, flag=flag)
+
+    async def _send(self, writer: asyncio.StreamWriter, command: Command) -> None:
+        """Write a frame; nothing else writes, so no request leaves that is not in the set of codes."""
+        if not command.is_response:
+            check_code(command.code, self._codes)
+        writer.write(encode(command))
+        await writer.drain()
+
+    async def _opened(self) -> asyncio.StreamWriter:
+        async with self._opening:
+            if self._writer is None:
+                reader, self._writer = await self._open()
+                self._reading = asyncio.create_task(self._read(reader, self._writer))
+                if self._on_open is not None:
+                    self._on_open()
+            return self._writer
+
+    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        try:
+            host, port = host_and_port(self.address)
+        except ArgumentError as error:
+            raise UnreachableError(f"{self.address} could not be reached: {error}") from error
+        try:
+            async with asyncio.timeout(self._connect_timeout):
+                return await asyncio.open_connection(host, port, ssl=self._tls)
+        except TimeoutError:
+            raise SilentError(f"{self.address} could not be reached within {self._connect_timeout:g} s") from None
+        except ssl.SSLCertVerificationError as error:
+            raise UnreachableError(
+                f"{self.address} has a certificate that does not verify: {error.verify_message}"
+            ) from error
+        except (OSError, ValueError) as error:  # ValueError: a host that no name server can be asked for
+            raise UnreachableError(f"{self.address} could not be reached: {_reason(error)}") from error
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Hand answers to those who wait, and requests to the handler, until the connection ends."""
+        reason, defect = "the connection was closed", None
+        try:
+            while True:
+                length = int.from_bytes(await reader.readexactly(4), signed=True)
+                if not 4 <= length <= self._max_frame:
+                    reason = f"a frame of {length} bytes was announced; from 4 to {self._max_frame} are read"
+                    return
+                data = await reader.readexactly(length)
+                self.heard = asyncio.get_running_loop().time()
+                self._hand_over(data, writer)
+        except asyncio.IncompleteReadError as error:
+            if error.partial:
+                reason = "the connection was closed in the midst of an answer"
+        except (OSError, Error) as error:
+            reason = _reason(error)
+        except Exception as error:  # a defect, which those who wait get as it is: nobody awaits this task
+            defect = error
+        finally:
+            self._ended(writer, reason, defect)
+
+    def _ended(self, writer: asyncio.StreamWriter, reason: str, defect: Exception | None = None) -> None:
+        """Take leave of a connection; what waits for an answer on it gets an error."""
+        self._writer = None
+        writer.close()
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(defect or RemotingError(f"{self.address}: {reason}"))
+        if self._on_close is not None:
+            self._on_close(reason)
+
+    def _hand_over(self, data: bytes, writer: asyncio.StreamWriter) -> None:
+        """Give an answer to who waits for it; one that cannot be read is an error of that request, if it says which."""
+        try:
+            command = decode(data)
+        except FrameError as error:
+            waiting = self._waiting.get(error.opaque) if error.opaque is not None else None
+            if waiting is None:
+                raise
+            if not waiting.done():
+                waiting.set_exception(RemotingError(f"{self.address}: {error}"))
+            return
+        if not command.is_response:
+            self._take(command, writer)
+        elif (waiting := self._waiting.get(command.opaque)) is not None and not waiting.done():
+            waiting.set_result(command)
+
+    def _take(self, request: Command, writer: asyncio.StreamWriter) -> None:
+        """Give a request of the other side to the handler."""
+        if self._on_request is None or len(self._serving) >= MOST_SERVED:
+            return
+        try:
+            answer = self._on_request(request)
+        except Exception as error:
+            answer = _failed(self.address, request, error)
+        if inspect.isawaitable(answer) or (answer is not None and not request.is_oneway):
+            task = asyncio.create_task(self._serve(request, answer, writer))
+            self._serving.add(task)
+            task.add_done_callback(self._serving.discard)
+
+    async def _serve(
+        self,
+        request: Command,
+        answer: Command | Awaitable[Command | None] | None,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        """Send the answer to a request of the other side, when there is one."""
+        try:
+            found = await answer if inspect.isawaitable(answer) else answer
+        except Exception as error:
+            found = _failed(self.address, request, error)
+        if found is None or request.is_oneway:
+            return
+        with contextlib.suppress(OSError):  # whoever asked has gone
+            await self._send(writer, found.answering(request))
+
+
+def _failed(address: str, request: Command, error: Exception) -> Command:
+    """Return the answer to a request whose handler failed; a defect of the program is raised."""
+    refuse_defect(error)
+    log.warning("request %d of %s failed: %s", request.code, address, error)
+    return Command(ResponseCode.SYSTEM_ERROR, remark=f"{type(error).__name__}: {error}")
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__

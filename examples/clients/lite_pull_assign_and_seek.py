@@ -31,7 +31,9 @@ class Poller:
             if state.seek_offset >= 0:
                 state.pull_offset, state.seek_offset = state.seek_offset, -1
             elif state.pull_offset < 0:
-                state.pull_offset = self.consumer.rebalance.compute_pull_from_where_with_exception(task.queue)
+                state.pull_offset = self.consumer.client_factory.finish(
+                    self.consumer.rebalance.compute_pull_from_where_with_exception(task.queue)
+                )
             for message in self._cluster.messages.read(task.queue, state.pull_offset):
                 self._pulled.append((task.queue, state.pull_offset, message))
                 state.pull_offset += 1

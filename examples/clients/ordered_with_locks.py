@@ -35,7 +35,7 @@ class OrderedReader:
         if process_queue.dropped or locks is None:
             return
         process_queue.last_pull_timestamp = self._cluster.clock.now()
-        if not self.consumer.rebalance.prepare_ordered_pull(request):
+        if not self.consumer.client_factory.finish(self.consumer.rebalance.prepare_ordered_pull(request)):
             self.pull_later(request, 3_000)  # no lock, or no offset yet
             return
         if not locks.may_consume(process_queue):  # a lock that was not renewed for 30 s counts as lost

@@ -30,7 +30,9 @@ class Worker:
         """Read all queues to their ends; how many messages there were."""
         n_messages = 0
         for queue in self.queues:
-            stored = self.consumer.offset_store.read_offset(queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
+            stored = self.consumer.client_factory.finish(
+                self.consumer.offset_store.read_offset(queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
+            )
             if stored < -1:
                 continue  # the broker did not answer; beginning anywhere might skip messages
             offset = max(stored, 0)  # -1: the group has no offset yet

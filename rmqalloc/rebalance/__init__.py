@@ -4,13 +4,17 @@ A process is an `MQClientManager` over a clock and a transport (`rmqalloc.rebala
 `PullConsumer`, `LitePullConsumer`) share an `MQClientFactory` per client id, which keeps routes, sends heartbeats and runs
 the passes of its groups (`RebalanceService`). A pass (`RebalanceImpl.do_rebalance`) asks the strategy or a broker and makes
 the table of process queues follow. Which release it behaves like is data: `rmqalloc.remoting.Profile`.
+
+Whatever asks somebody is a generator of requests (`Steps`) that a `Driver` takes to its end: with ports that block, in virtual
+time, or on an event loop (`rmqalloc.client`).
 """
 
 import logging
 
-from rmqalloc.rebalance._client_factory import Intervals, MQClientFactory, MQClientManager
+from rmqalloc.rebalance._client_factory import Lanes, MQClientFactory, MQClientManager
 from rmqalloc.rebalance._client_identity import ClientIdentity
 from rmqalloc.rebalance._consumer import Consumer, ServiceState
+from rmqalloc.rebalance._intervals import Intervals
 from rmqalloc.rebalance._lite_pull_consumer import (
     AssignedQueues,
     LitePullConsumer,
@@ -33,6 +37,7 @@ from rmqalloc.rebalance._routes import RouteTable, RouteViews, static_endpoints,
 from rmqalloc.rebalance._service import RebalanceService
 from rmqalloc.rebalance._system_clock import FixedRate, SystemClock
 from rmqalloc.rebalance.allocation import Allocate, UnsortableError, sorted_allocate
+from rmqalloc.rebalance.driving import BlockingDriver, Driver, Lane, Request, Steps, VirtualDriver
 from rmqalloc.rebalance.offset_store import (
     LocalOffsetStore,
     OffsetStore,
@@ -49,11 +54,15 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 __all__ = [
     "Allocate",
     "AssignedQueues",
+    "BlockingDriver",
     "ClientIdentity",
     "Clock",
     "Consumer",
+    "Driver",
     "FixedRate",
     "Intervals",
+    "Lane",
+    "Lanes",
     "LitePullConsumer",
     "LocalOffsetStore",
     "MQClientFactory",
@@ -81,13 +90,16 @@ __all__ = [
     "RebalancingConsumer",
     "RemoteOffsetStore",
     "Remoting",
+    "Request",
     "RouteTable",
     "RouteViews",
     "ServiceState",
     "SteadyPulls",
+    "Steps",
     "SystemClock",
     "Timer",
     "UnsortableError",
+    "VirtualDriver",
     "sorted_allocate",
     "static_endpoints",
     "subscribe_view",

@@ -5,20 +5,22 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
+from typing import Any, NamedTuple, TypeVar
 
-from rmqalloc import timers
 from rmqalloc.defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._heartbeats import Heartbeats
+from rmqalloc.rebalance._intervals import Intervals
 from rmqalloc.rebalance._ports import RebalancingConsumer, Remoting
 from rmqalloc.rebalance._routes import RouteTable, RouteViews
 from rmqalloc.rebalance._service import RebalanceService
 from rmqalloc.rebalance._system_clock import FixedRate
 from rmqalloc.rebalance.allocation import Allocate, sorted_allocate
+from rmqalloc.rebalance.driving import BlockingDriver, Driver, Lane, Request, Steps, logged, nothing
 from rmqalloc.remoting import (
     DEFAULT_PROFILE,
     ClientError,
@@ -27,35 +29,31 @@ from rmqalloc.remoting import (
     Profile,
     QueueAssignment,
     ResponseError,
+    TopicRouteData,
 )
 from rmqalloc.remoting.clock import Clock
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Intervals:
-    """How often a client does what, in milliseconds.
+class Lanes(NamedTuple):
+    """What is one thread each in a client of Java.
 
     Attributes
     ----------
-    rebalance : int
-        Passes that leave nothing undone (``rocketmq.client.rebalance.waitInterval``).
-    route_poll : int
-        Routes, first after 10 ms (``pollNameServerInterval``).
-    heartbeat : int
-        Heartbeats, first after 1 s (``heartbeatBrokerInterval``).
-    persist : int
-        Offsets, first after 10 s (``persistConsumerOffsetInterval``).
-    lock : int
-        Locks of ordered groups, first after 1 s (``rocketmq.client.rebalance.lockInterval``).
+    rebalance : Lane
+        Passes (``RebalanceService``).
+    scheduled : Lane
+        Routes, heartbeats and offsets, one after the other (``MQClientInstance.scheduledExecutorService``).
+    events : Lane
+        Connections that came (``NettyEventExecutor``).
     """
 
-    rebalance: int = timers.REBALANCE
-    route_poll: int = timers.ROUTE_POLL
-    heartbeat: int = timers.HEARTBEAT
-    persist: int = 5_000
-    lock: int = timers.LOCK_RENEWAL
+    rebalance: Lane
+    scheduled: Lane
+    events: Lane
 
 
 class MQClientFactory:
@@ -72,8 +70,10 @@ class MQClientFactory:
     ----------
     clock, profile, allocate, intervals
         Those of the manager.
-    remoting : Remoting
-        Its own way to name servers and brokers.
+    driver : Driver
+        Its own way to name servers and brokers; over a `Remoting` unless the manager was given another.
+    lanes : Lanes
+        What it does at one time.
     routes : RouteTable
         What it knows of topics and brokers.
     consumers : dict of str to RebalancingConsumer
@@ -94,11 +94,17 @@ class MQClientFactory:
         self.intervals = manager.intervals
         self.consumers: dict[str, RebalancingConsumer] = {}
         self.routes = RouteTable(manager.random)
-        self.remoting = manager.connect(self)
+        self.driver = manager.connected(self)
+        self.lanes = Lanes(Lane(self.driver), Lane(self.driver), Lane(self.driver))
         self._manager = manager
         second_form = manager.heartbeat_v2 and self.profile.heartbeat_v2
-        self._heartbeats = Heartbeats(self.remoting, self._heartbeat, self.routes.addresses, second_form)
-        self._service = RebalanceService(self.clock, self.do_rebalance, self.profile, self.intervals.rebalance)
+        apart = self.driver if manager.heartbeats_apart else None
+        self._heartbeats = Heartbeats(
+            self._heartbeat, self.routes.addresses, second_form, apart, self.rebalance_immediately
+        )
+        self._service = RebalanceService(
+            self.clock, self.lanes.rebalance, self.do_rebalance, self.profile, self.intervals.rebalance
+        )
         self._timers: list[FixedRate] = []
         self._running = False
         self._killed = False
@@ -110,12 +116,12 @@ class MQClientFactory:
         """Take a consumer; False if its group is here already."""
         return self.consumers.setdefault(consumer.consumer_group, consumer) is consumer
 
-    def unregister_consumer(self, consumer_group: str) -> None:
+    def unregister_consumer(self, consumer_group: str) -> Steps[None]:
         """Let a consumer go and unregister it at every known broker; one that cannot be reached finds out by itself."""
         self.consumers.pop(consumer_group, None)
         for address in self.routes.addresses():
             try:
-                self.remoting.unregister_client(address, self.client_id, consumer_group)
+                yield Request("unregister_client", (address, self.client_id, consumer_group))
             except Exception as error:  # whatever it is, the other brokers are asked too and the client ends
                 refuse_defect(error)
                 log.info("%s could not leave %s at %s: %s", self.client_id, consumer_group, address, error)
@@ -126,7 +132,8 @@ class MQClientFactory:
             return
         self._running = True
         self._every(10, self.intervals.route_poll, self.update_topic_routes)
-        self._every(1_000, self.intervals.heartbeat, self._periodic_heartbeat)
+        beats = Lane(self.driver) if self._manager.heartbeats_apart else self.lanes.scheduled
+        self._every(1_000, self.intervals.heartbeat, self._periodic_heartbeat, beats)
         self._every(10_000, self.intervals.persist, self.persist_all_consumer_offset)
         self._service.start()
 
@@ -150,8 +157,57 @@ class MQClientFactory:
         """Call ``action`` once, unless the process has died by then; a shutdown does not prevent it."""
         self.clock.call_later(delay, lambda: None if self._killed else action())
 
-    def _every(self, first: int, period: int, action: Callable[[], None]) -> None:
-        self._timers.append(FixedRate(self.clock, first, period, action))
+    def run(self, steps: Steps[object]) -> None:
+        """Do something now, outside of all lanes, as a thread of the user's would.
+
+        An error is raised if it comes at once, as it does with a driver that blocks; else it is logged.
+        """
+        self._drive(steps)
+
+    def finish(self, steps: Steps[T]) -> T:
+        """Do something now and return its result, or raise its error.
+
+        Raises
+        ------
+        ClientError
+            It waits for an answer, so the driver is none that blocks.
+        """
+        ended = self._drive(steps)
+        if ended is None:
+            raise ClientError("steps that wait for an answer are finished by drivers that block; use driver.drive here")
+        return ended[0]  # type: ignore[no-any-return]
+
+    def _drive(self, steps: Steps[object]) -> tuple[Any] | None:
+        """Return the result of steps that ended at once, raise their error, or return None and log it when it comes."""
+        ended: list[tuple[Any, BaseException | None]] = []
+        report = logged(f"a step of {self.client_id}")
+        is_waited_for = True
+
+        def done(result: Any, error: BaseException | None) -> None:
+            if is_waited_for:
+                ended.append((result, error))
+            else:
+                report(result, error)
+
+        self.driver.drive(steps, done)
+        is_waited_for = False
+        if not ended:
+            return None
+        ((result, error),) = ended
+        if error is not None:
+            raise error
+        return (result,)
+
+    def run_pass(self, steps: Steps[bool]) -> None:
+        """Run a pass that nobody asked the service for, when none is at work."""
+        self.lanes.rebalance.do(steps, logged(f"a pass of {self.client_id}"))
+
+    def after_passes(self, action: Callable[[], None]) -> None:
+        """Call ``action`` when no pass is at work; at once if none is."""
+        self.lanes.rebalance.do(nothing(None), lambda _result, _error: action())
+
+    def _every(self, first: int, period: int, action: Callable[[], Steps[object]], lane: Lane | None = None) -> None:
+        self._timers.append(FixedRate(self.clock, first, period, action, lane or self.lanes.scheduled))
 
     def _stop(self) -> None:
         self._running = False
@@ -161,12 +217,13 @@ class MQClientFactory:
 
     # --- Passes ---
 
-    def do_rebalance(self) -> bool:
+    def do_rebalance(self) -> Steps[bool]:
         """Run a pass of every consumer group; False if one left something undone, groups that failed aside."""
         balanced = True
-        for consumer in list(self.consumers.values()):
+        for consumer in self._each_consumer():
             try:
-                balanced = (consumer.try_rebalance() or not self.profile.returns_balanced) and balanced
+                done = yield from consumer.try_rebalance()
+                balanced = (done or not self.profile.returns_balanced) and balanced
             except Exception as error:
                 refuse_defect(error)
                 log.warning("pass of %s in %s failed", self.client_id, consumer.consumer_group, exc_info=True)
@@ -198,40 +255,46 @@ class MQClientFactory:
 
     def channel_active(self, address: str) -> None:
         """Handle a new broker connection: send a heartbeat to it and, if that succeeds, ask for a pass; 5.x only."""
-        if (
-            self.profile.channel_events_rebalance
-            and address in self.routes.addresses()
-            and self._heartbeats.send_to(address)
-        ):
+        if self.profile.channel_events_rebalance and address in self.routes.addresses():
+            self.lanes.events.do(self._greet(address), logged(f"a heartbeat of {self.client_id} to {address}"))
+
+    def _greet(self, address: str) -> Steps[None]:
+        if (yield from self._heartbeats.send_to(address)):
             self.rebalance_immediately()
 
     # --- Heartbeats and offsets ---
 
-    def send_heartbeat_to_all_brokers(self, rebalanced: bool = False) -> bool:
+    def send_heartbeat_to_all_brokers(self, rebalanced: bool = False) -> Steps[bool]:
         """Send heartbeats to all brokers, see `Heartbeats.send_to_all`."""
         return self._heartbeats.send_to_all(rebalanced)
 
-    def persist_all_consumer_offset(self) -> None:
+    def persist_all_consumer_offset(self) -> Steps[None]:
         """Store the offsets of every group."""
-        for consumer in list(self.consumers.values()):
-            consumer.persist_consumer_offset()
+        for consumer in self._each_consumer():
+            yield from consumer.persist_consumer_offset()
+
+    def _each_consumer(self) -> Iterator[RebalancingConsumer]:
+        """Yield the consumers, without those that have left by the time it is their turn."""
+        for group, consumer in list(self.consumers.items()):
+            if self.consumers.get(group) is consumer:
+                yield consumer
 
     def _heartbeat(self) -> HeartbeatData:
         return HeartbeatData(self.client_id, tuple(consumer.consumer_data() for consumer in self.consumers.values()))
 
-    def _periodic_heartbeat(self) -> None:
+    def _periodic_heartbeat(self) -> Steps[None]:
         self.routes.forget_offline_brokers()
-        self.send_heartbeat_to_all_brokers()
+        yield from self.send_heartbeat_to_all_brokers()
 
     # --- Routes ---
 
-    def update_topic_routes(self) -> None:
+    def update_topic_routes(self) -> Steps[None]:
         """Ask for the route of every topic that a group subscribes to."""
         topics = dict.fromkeys(topic for consumer in self.consumers.values() for topic in consumer.subscribed_topics())
         for topic in topics:
-            self.update_topic_route(topic)
+            yield from self.update_topic_route(topic)
 
-    def update_topic_route(self, topic: str) -> bool:
+    def update_topic_route(self, topic: str) -> Steps[bool]:
         """Ask for a topic's route and, where it changed or a group still lacks it, hand its view to the groups.
 
         Returns
@@ -244,10 +307,13 @@ class MQClientFactory:
         RemotingError
             The name server does not answer; Java throws ``IllegalStateException``.
         """
+        number = self.routes.begin()
         try:
-            route = self.remoting.topic_route(topic)
+            route: TopicRouteData = yield Request("topic_route", (topic,))
         except ResponseError as error:
             log.info("%s has no route to %s: %s", self.client_id, topic, error)
+            return False
+        if self.routes.is_overtaken(topic, number):
             return False
         if route.topic_queue_mapping and not self.profile.static_topics:
             route = replace(route, topic_queue_mapping={})
@@ -265,21 +331,22 @@ class MQClientFactory:
 
     # --- Questions to brokers ---
 
-    def find_consumer_id_list(self, topic: str, consumer_group: str) -> list[str] | None:
+    def find_consumer_id_list(self, topic: str, consumer_group: str) -> Steps[list[str] | None]:
         """Return the clients of a group, as a random broker of the topic knows them; None without a broker or a good answer."""
-        address = self._some_address(topic)
+        address = self.routes.random_address(topic) or (yield from self._asked_address(topic))
         if address is None:
             return None
         try:
-            return self.remoting.consumer_ids(address, consumer_group)
+            client_ids: list[str] = yield Request("consumer_ids", (address, consumer_group))
         except Exception as error:
             refuse_defect(error)
             log.info("%s cannot give %s the clients of %s: %s", address, self.client_id, consumer_group, error)
             return None
+        return client_ids
 
     def query_assignment(
         self, topic: str, consumer_group: str, strategy_name: str, model: MessageModel
-    ) -> list[QueueAssignment] | None:
+    ) -> Steps[list[QueueAssignment] | None]:
         """Return what a random broker of the topic assigns to this client; None without a broker or if it says: keep yours.
 
         Raises
@@ -287,41 +354,41 @@ class MQClientFactory:
         RemotingError, ResponseError
             The broker does not answer, or refuses.
         """
-        address = self._some_address(topic)
+        address = self.routes.random_address(topic) or (yield from self._asked_address(topic))
         if address is None:
             return None
-        return self.remoting.query_assignment(address, topic, consumer_group, self.client_id, strategy_name, model)
+        asked = (address, topic, consumer_group, self.client_id, strategy_name, model)
+        assigned: list[QueueAssignment] | None = yield Request("query_assignment", asked)
+        return assigned
 
-    def max_offset(self, queue: MessageQueue) -> int:
+    def max_offset(self, queue: MessageQueue) -> Steps[int]:
         """Return the offset after a queue's last message; ClientError if its master is unknown or gives no good answer."""
-        return self._ask_master(queue, lambda address: self.remoting.max_offset(address, queue))
+        return self._ask_master("max_offset", queue)
 
-    def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
+    def search_offset(self, queue: MessageQueue, timestamp: int) -> Steps[int]:
         """Return the offset of the first message stored at a time (ms) or later; ClientError as in `max_offset`."""
-        return self._ask_master(queue, lambda address: self.remoting.search_offset(address, queue, timestamp))
+        return self._ask_master("search_offset", queue, timestamp)
 
-    def _ask_master(self, queue: MessageQueue, ask: Callable[[str], int]) -> int:
+    def _ask_master(self, method: str, queue: MessageQueue, *more: int) -> Steps[int]:
         address = self.routes.master_of(self.routes.broker_of(queue))
         if address is None:
-            self.update_topic_route(queue.topic)
+            yield from self.update_topic_route(queue.topic)
             address = self.routes.master_of(self.routes.broker_of(queue))
         if address is None:
             raise ClientError(
                 f"the master of broker {queue.broker_name!r} is not known, so nobody can be asked about {queue}"
             )
         try:
-            return ask(address)
+            offset: int = yield Request(method, (address, queue, *more))
         except Exception as error:
             refuse_defect(error)
             raise ClientError(f"broker {address} gave no offset of {queue}: {error}") from error
+        return offset
 
-    def _some_address(self, topic: str) -> str | None:
-        """Return the address of a random broker of a topic, after asking once for a route where there is none."""
-        address = self.routes.random_address(topic)
-        if address is None:
-            self.update_topic_route(topic)
-            address = self.routes.random_address(topic)
-        return address
+    def _asked_address(self, topic: str) -> Steps[str | None]:
+        """Return the address of a random broker of a topic, after asking for its route."""
+        yield from self.update_topic_route(topic)
+        return self.routes.random_address(topic)
 
 
 class MQClientManager:
@@ -334,8 +401,8 @@ class MQClientManager:
     clock : Clock
         Time and timers of the process.
     connect : callable
-        ``connect(factory)`` gives a new client its `Remoting`. Keep the factory to pass on notices
-        (`MQClientFactory.notify_consumer_ids_changed`, `MQClientFactory.channel_active`).
+        ``connect(factory)`` gives a new client its `Remoting`, whose requests block, or its `Driver`. Keep the factory to pass
+        on notices (`MQClientFactory.notify_consumer_ids_changed`, `MQClientFactory.channel_active`).
     profile : Profile
         Release of RocketMQ; the newest if not given.
     random : random.Random, optional
@@ -348,6 +415,9 @@ class MQClientManager:
         How often clients do what.
     heartbeat_v2 : bool
         Use the second form of heartbeats, if the profile has it.
+    heartbeats_apart : bool
+        Send each broker its heartbeats by a lane of its own, which waits for nothing else; in Java they wait for routes,
+        offsets and each other, so that one frozen broker can cost the membership at the others.
     pid : int, optional
         Process id, for client ids.
     nano_time : callable
@@ -369,14 +439,15 @@ class MQClientManager:
     def __init__(
         self,
         clock: Clock,
-        connect: Callable[[MQClientFactory], Remoting],
+        connect: Callable[[MQClientFactory], Remoting | Driver],
         *,
         profile: Profile = DEFAULT_PROFILE,
         random: Random | None = None,
         allocate: Allocate = sorted_allocate,
         views: RouteViews | None = None,
-        intervals: Intervals = Intervals(),
+        intervals: Intervals = Intervals(),  # noqa: B008 (frozen)
         heartbeat_v2: bool = False,
+        heartbeats_apart: bool = False,
         pid: int | None = None,
         nano_time: Callable[[], int] = time.monotonic_ns,
         offset_directory: str | os.PathLike[str] | None = None,
@@ -389,12 +460,18 @@ class MQClientManager:
         self.views = RouteViews() if views is None else views
         self.intervals = intervals
         self.heartbeat_v2 = heartbeat_v2
+        self.heartbeats_apart = heartbeats_apart
         self.pid = os.getpid() if pid is None else pid
         self.nano_time = nano_time
         self.offset_directory = (
             Path.home() / ".rocketmq_offsets" if offset_directory is None else Path(offset_directory)
         )
         self.factories: dict[str, MQClientFactory] = {}
+
+    def connected(self, factory: MQClientFactory) -> Driver:
+        """Return what takes the steps of a new client to their end."""
+        connection = self.connect(factory)
+        return connection if isinstance(connection, Driver) else BlockingDriver(connection)
 
     def get_or_create(self, client_id: str) -> MQClientFactory:
         """Return the client of this id, shared by all consumers that ask for it."""

@@ -17,6 +17,7 @@ from rmqalloc.rebalance._client_identity import ClientIdentity, is_blank
 from rmqalloc.rebalance._first_offset import DEFAULT_LOOK_BACK, format_timestamp
 from rmqalloc.rebalance._ports import MessageQueueListener
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance.driving import Steps, nothing
 from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, RemoteOffsetStore
 from rmqalloc.remoting import (
     ClientError,
@@ -136,6 +137,17 @@ class Consumer(ABC):
     # --- Life ---
 
     def start(self) -> None:
+        """Join the group: run `start_steps`; with a driver that blocks it has joined when this returns.
+
+        Raises
+        ------
+        ClientError
+            As `start_steps`.
+        """
+        self._join_client()
+        self.client_factory.run(self._join_group())
+
+    def start_steps(self) -> Steps[None]:
         """Join the group.
 
         Raises
@@ -144,6 +156,11 @@ class Consumer(ABC):
             It was started before, the group's name is none that the release takes, or a consumer of this group runs in the same
             client.
         """
+        self._join_client()
+        yield from self._join_group()
+
+    def _join_client(self) -> None:
+        """Check what is asked for and become one of the consumers of a client."""
         if self.state is not ServiceState.CREATE_JUST:
             raise ClientError(f"a consumer of {self.consumer_group} starts once; this one is {self.state.value}")
         self.state = ServiceState.START_FAILED
@@ -165,18 +182,25 @@ class Consumer(ABC):
             )
         factory.start()
         self.state = ServiceState.RUNNING
+
+    def _join_group(self) -> Steps[None]:
         try:
-            self._after_start()
+            yield from self._after_start()
         except Exception:
-            if factory.profile.failed_start_shuts_down:
-                self.shutdown()
+            if self.client_factory.profile.failed_start_shuts_down:
+                yield from self.shutdown_steps()
             raise
 
     def shutdown(self) -> None:
+        """Leave the group: run `shutdown_steps`; with a driver that blocks it has left when this returns."""
+        if self.state is ServiceState.RUNNING:
+            self.client_factory.run(self.shutdown_steps())
+
+    def shutdown_steps(self) -> Steps[None]:
         """Leave the group: store offsets, unregister, end the client if nobody else uses it."""
         if self.state is ServiceState.RUNNING:
-            self.persist_consumer_offset()
-            self.client_factory.unregister_consumer(self.consumer_group)
+            yield from self.persist_consumer_offset()
+            yield from self.client_factory.unregister_consumer(self.consumer_group)
             self.client_factory.shutdown()
             self.state = ServiceState.SHUTDOWN_ALREADY
 
@@ -189,7 +213,7 @@ class Consumer(ABC):
         """Check settings and add what it subscribes to by itself."""
 
     @abstractmethod
-    def _after_start(self) -> None:
+    def _after_start(self) -> Steps[None]:
         """Do what a consumer does as soon as it runs."""
 
     def _check_group(self) -> None:
@@ -214,7 +238,7 @@ class Consumer(ABC):
     # --- What its client asks ---
 
     @abstractmethod
-    def try_rebalance(self) -> bool:
+    def try_rebalance(self) -> Steps[bool]:
         """Run one pass; False asks for another one soon."""
 
     def consumer_data(self) -> ConsumerData:
@@ -241,10 +265,11 @@ class Consumer(ABC):
         """Return the topics whose routes are kept up to date for it."""
         return [subscription.topic for subscription in self.subscriptions()]
 
-    def persist_consumer_offset(self) -> None:
+    def persist_consumer_offset(self) -> Steps[None]:
         """Store the offsets of all queues in its table, dropped ones too; nothing unless it runs."""
-        if self.state is ServiceState.RUNNING:
-            self.offset_store.persist_all(self.rebalance.process_queue_table)
+        if self.state is not ServiceState.RUNNING:
+            return nothing(None)
+        return self.offset_store.persist_all(self.rebalance.process_queue_table)
 
     def update_topic_subscribe_info(self, topic: str, queues: AbstractSet[MessageQueue]) -> None:
         """Take a route view, if the topic is subscribed to."""
@@ -259,10 +284,17 @@ class Consumer(ABC):
         if not topic:
             raise ArgumentError(f"a subscription needs the name of a topic, got {topic!r}")
 
-    def _subscribe(self, topic: str, expression: str) -> None:
+    def _subscribe(self, topic: str, expression: str, expression_type: str = "TAG") -> None:
         self._check_topic(topic)
-        self.rebalance.subscription_inner[topic] = SubscriptionData(topic, expression, self.manager.clock.now())
+        if expression_type not in ("TAG", "SQL92"):
+            raise ArgumentError(f"an expression is of type TAG or SQL92, got {expression_type!r}")
+        if expression_type == "SQL92" and not expression:
+            raise ArgumentError(
+                f"a subscription by SQL92 needs an expression, got {expression!r} for {message(topic, 60)}"
+            )
+        now = self.manager.clock.now()
+        self.rebalance.subscription_inner[topic] = SubscriptionData(topic, expression, now, expression_type)
 
-    def _update_routes(self) -> None:
+    def _update_routes(self) -> Steps[None]:
         for topic in list(self.rebalance.subscription_inner):
-            self.client_factory.update_topic_route(topic)
+            yield from self.client_factory.update_topic_route(topic)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from rmqalloc.errors import ArgumentError
 from rmqalloc.model import RETRY_PREFIX, MessageQueue
+from rmqalloc.rebalance.driving import Steps
 from rmqalloc.remoting import ConsumeFromWhere
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ time.strptime("", "")
 
 def offset_without_history(
     factory: MQClientFactory, queue: MessageQueue, where: ConsumeFromWhere, consume_timestamp: str
-) -> int:
+) -> Steps[int]:
     """Return the first offset of a queue that the group has no offset of.
 
     Retry topics are read from their start, except that a group which begins at a time begins them at their end.
@@ -31,9 +32,9 @@ def offset_without_history(
         return 0  # lower than the first message it may be; reading then mends it
     if where is ConsumeFromWhere.TIMESTAMP:
         if retries:
-            return factory.max_offset(queue)
-        return factory.search_offset(queue, parse_timestamp(consume_timestamp))
-    return 0 if retries else factory.max_offset(queue)
+            return (yield from factory.max_offset(queue))
+        return (yield from factory.search_offset(queue, parse_timestamp(consume_timestamp)))
+    return 0 if retries else (yield from factory.max_offset(queue))
 
 
 def parse_timestamp(text: str) -> int:

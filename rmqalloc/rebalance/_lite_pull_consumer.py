@@ -15,6 +15,7 @@ from rmqalloc.rebalance._first_offset import offset_without_history
 from rmqalloc.rebalance._ports import MessageQueueListener
 from rmqalloc.rebalance._pull_consumer import RebalancePull
 from rmqalloc.rebalance._requests import PullTask, Queues
+from rmqalloc.rebalance.driving import Steps
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import (
@@ -103,8 +104,11 @@ class LitePullConsumer(Consumer):
         self._subscribe(topic, expression)
         self.listener = self._take_queues if listener is None else self._take_queues_then(listener)
         if self.state is ServiceState.RUNNING:
-            self.client_factory.send_heartbeat_to_all_brokers()
-            self._update_routes()
+            self.client_factory.run(self._follow_subscription())
+
+    def _follow_subscription(self) -> Steps[None]:
+        yield from self.client_factory.send_heartbeat_to_all_brokers()
+        yield from self._update_routes()
 
     def unsubscribe(self, topic: str) -> None:
         """End a subscription and its loops; the next pass drops its queues."""
@@ -154,32 +158,32 @@ class LitePullConsumer(Consumer):
         """Pull these again."""
         self.assigned.set_paused(queues, False)
 
-    def try_rebalance(self) -> bool:
+    def try_rebalance(self) -> Steps[bool]:
         """Run one pass."""
         return self.rebalance.do_rebalance(False)
 
-    def persist_consumer_offset(self) -> None:
+    def persist_consumer_offset(self) -> Steps[None]:
         """Store the offsets of all queues in its table, or of those it chose; nothing unless it runs."""
         if self._subscription_type is not SubscriptionType.ASSIGN:
-            super().persist_consumer_offset()
+            yield from super().persist_consumer_offset()
         elif self.state is ServiceState.RUNNING:
-            self.offset_store.persist_all(self.assigned.queues())
+            yield from self.offset_store.persist_all(self.assigned.queues())
 
     def halt(self) -> None:
         """Cancel its loops."""
         self._cancel_tasks(self.tasks)
 
-    def shutdown(self) -> None:
+    def shutdown_steps(self) -> Steps[None]:
         """Leave the group and cancel its loops."""
-        super().shutdown()
+        yield from super().shutdown_steps()
         self.halt()
 
     def _prepare(self) -> None:
         """Do nothing: it subscribes to nothing by itself."""
 
-    def _after_start(self) -> None:
+    def _after_start(self) -> Steps[None]:
         if self._subscription_type is SubscriptionType.SUBSCRIBE:
-            self._update_routes()
+            yield from self._update_routes()
         elif self._subscription_type is SubscriptionType.ASSIGN:
             self._follow(self.assigned.queues())
 
@@ -231,7 +235,7 @@ class RebalanceLitePull(RebalancePull):
         super().__init__(consumer)
         self._lite_consumer = consumer
 
-    def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
+    def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> Steps[int]:
         """Return the offset in memory or in the store, or what the group wishes; -1 if none can be read.
 
         Raises
@@ -241,11 +245,11 @@ class RebalanceLitePull(RebalancePull):
         ValueError
             The consume timestamp is not one.
         """
-        consumer = self._lite_consumer
-        stored = consumer.offset_store.read_offset(queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
+        consumer, where = self._lite_consumer, self._lite_consumer.consume_from_where
+        stored = yield from consumer.offset_store.read_offset(queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
         if stored == -1:
-            where, timestamp = consumer.consume_from_where, consumer.consume_timestamp
-            return offset_without_history(self.client_factory, queue, where, timestamp)
+            timestamp = consumer.consume_timestamp
+            return (yield from offset_without_history(self.client_factory, queue, where, timestamp))
         return max(stored, -1)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance._system_clock import FixedRate
+from rmqalloc.rebalance.driving import Lane, Steps, logged
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import MessageModel
 
@@ -25,6 +26,11 @@ class OrderlyService:
     impl : RebalanceImpl
         The group in this client.
 
+    Attributes
+    ----------
+    lanes : list of Lane
+        Where locks are renewed, once started; the first does what is put off, too.
+
     Notes
     -----
     The part of ``org.apache.rocketmq.client.impl.consumer.ConsumeMessageOrderlyService`` that has to do with locks.
@@ -32,16 +38,18 @@ class OrderlyService:
 
     def __init__(self, impl: RebalanceImpl) -> None:
         self._impl = impl
+        self.lanes: list[Lane] = []
         self._timers: list[FixedRate] = []
         self._stopped = False
 
     def start(self) -> None:
         """Renew all locks after 1 s and then every 20 s."""
         factory = self._impl.client_factory
+        self.lanes = [Lane(factory.driver) for _ in range(factory.profile.lock_services)]
         if self._shares_queues:
             self._timers = [
-                FixedRate(factory.clock, 1_000, factory.intervals.lock, self._impl.lock_all)
-                for _ in range(factory.profile.lock_services)
+                FixedRate(factory.clock, 1_000, factory.intervals.lock, self._impl.lock_all, lane)
+                for lane in self.lanes
             ]
 
     def halt(self) -> None:
@@ -50,12 +58,12 @@ class OrderlyService:
             timer.cancel()
         self._timers = []
 
-    def shutdown(self) -> None:
+    def shutdown(self) -> Steps[None]:
         """Stop renewing and unlock all; what `lock_later` has put off is not done any longer."""
         self._stopped = True
         self.halt()
         if self._shares_queues:
-            self._impl.unlock_all(oneway=False)
+            yield from self._impl.unlock_all(oneway=False)
 
     def may_consume(self, process_queue: ProcessQueue) -> bool:
         """Return True if the broker's lock is held and not lost; without it consuming stops and `lock_later` is due."""
@@ -70,11 +78,12 @@ class OrderlyService:
     def lock_later(self, queue: MessageQueue, resume: Callable[[int], None]) -> None:
         """Lock a queue in 10 ms, then call ``resume(delay)``: 10 ms if that went well, else 3 s."""
 
-        def lock() -> None:
+        def lock() -> Steps[None]:
             if not self._stopped:
-                resume(RESUME_DELAY_LOCKED if self._impl.lock(queue) else RESUME_DELAY_UNLOCKED)
+                resume(RESUME_DELAY_LOCKED if (yield from self._impl.lock(queue)) else RESUME_DELAY_UNLOCKED)
 
-        self._impl.client_factory.call_later(RETRY_LOCK_DELAY, lock)
+        lane, done = self.lanes[0], logged(f"locking {queue} again")
+        self._impl.client_factory.call_later(RETRY_LOCK_DELAY, lambda: lane.do(lock(), done))
 
     @property
     def _shares_queues(self) -> bool:

@@ -8,8 +8,9 @@ Thread: nothing here is called by two threads at once, and nothing here may call
 clients of a process run on one clock (`SystemClock`): every port is called on its thread, and whoever has something for a
 client does so through ``SystemClock.call`` or ``call_later``.
 
-Waiting: a request waits for its answer, and all else on the clock waits with it. A port that is not a request (dispatchers,
-listeners, one-way requests) must not wait.
+Waiting: a `Remoting` waits for each answer, and all else on the clock waits with it. Whoever has answers that come later hands
+the client a driver in its place (`rmqalloc.rebalance.driving`), and nothing waits that need not. A port that is not a request
+(dispatchers, listeners, one-way requests) must not wait.
 
 Calling back: a port may call `MQClientFactory.notify_consumer_ids_changed` and `MQClientFactory.channel_active`. It must not
 start, shut down, pause or resume a consumer, nor change subscriptions, before it has returned; ``clock.call_later(0, ...)`` is
@@ -24,6 +25,7 @@ from typing import Protocol
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._requests import PopRequest, PullRequest, Queues
+from rmqalloc.rebalance.driving import Steps
 from rmqalloc.remoting import (
     ConsumerData,
     HeartbeatData,
@@ -80,10 +82,10 @@ class RebalancingConsumer(Protocol):
     def subscribed_topics(self) -> Iterable[str]:
         """Return the topics whose routes are kept up to date; an error keeps all routes of the client from being asked."""
 
-    def try_rebalance(self) -> bool:
+    def try_rebalance(self) -> Steps[bool]:
         """Run one pass; False asks for another one soon. An error is logged, and the other groups get their pass."""
 
-    def persist_consumer_offset(self) -> None:
+    def persist_consumer_offset(self) -> Steps[None]:
         """Store its offsets; never raises (the groups after it would store theirs 5 s later)."""
 
     def update_topic_subscribe_info(self, topic: str, queues: Queues) -> None:

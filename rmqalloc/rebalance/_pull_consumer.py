@@ -12,6 +12,7 @@ from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, Settings
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance._requests import Queues
+from rmqalloc.rebalance.driving import Steps, nothing
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import ConsumeType, SubscriptionData
 
@@ -72,17 +73,18 @@ class PullConsumer(Consumer):
             return self.register_subscriptions
         return [SubscriptionData(topic) for topic in sorted(self.register_topics)]
 
-    def try_rebalance(self) -> bool:
+    def try_rebalance(self) -> Steps[bool]:
         """Run one pass; nothing is to be done where that is switched off."""
         if not self.enable_rebalance and self.manager.profile.pull_passes_switch:
-            return True
+            return nothing(True)
         return self.rebalance.do_rebalance(False)
 
     def halt(self) -> None:
         """Do nothing: it has no timers."""
 
-    def _after_start(self) -> None:
+    def _after_start(self) -> Steps[None]:
         """Do nothing: it waits for its timers."""
+        return nothing(None)
 
     def _prepare(self) -> None:
         for topic in sorted(self.register_topics):
@@ -108,7 +110,7 @@ class RebalancePull(RebalanceImpl):
         """Return that it reads actively."""
         return ConsumeType.ACTIVELY
 
-    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
+    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> Steps[None]:
         """Tell the listener; its errors are logged and change nothing."""
         if self._consumer.listener is not None:
             try:
@@ -116,10 +118,11 @@ class RebalancePull(RebalanceImpl):
             except Exception as error:
                 refuse_defect(error)
                 log.warning("the queue listener of %s failed", self.consumer_group, exc_info=True)
+        return nothing(None)
 
-    def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+    def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> Steps[bool]:
         """Store the offset and forget it."""
-        self._consumer.offset_store.persist(queue)
+        yield from self._consumer.offset_store.persist(queue)
         self._consumer.offset_store.remove_offset(queue)
         return True
 
@@ -127,6 +130,6 @@ class RebalancePull(RebalanceImpl):
         """Forget what memory holds of it."""
         self._consumer.offset_store.remove_offset(queue)
 
-    def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
+    def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> Steps[int]:
         """Return 0: such a consumer decides by itself."""
-        return 0
+        return nothing(0)

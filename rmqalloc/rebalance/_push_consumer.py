@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TypeVar, Unpack
 
 from rmqalloc.defects import refuse_defect
@@ -17,6 +16,7 @@ from rmqalloc.rebalance._orderly import OrderlyService
 from rmqalloc.rebalance._ports import PullDispatcher
 from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance._requests import INIT_FROM_MAX, INIT_FROM_MIN, PopRequest, PullRequest, Queues
+from rmqalloc.rebalance.driving import Lane, Steps, logged, nothing
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.remoting import (
@@ -112,11 +112,21 @@ class PushConsumer(Consumer):
         self.orderly_service: OrderlyService | None = None
         self.rebalance = RebalancePush(self)
 
-    def subscribe(self, topic: str, expression: str = "*") -> None:
-        """Subscribe to a topic and send heartbeats; its route is asked for at the next poll, unless it comes before `start`."""
-        self._subscribe(topic, expression)
+    def subscribe(self, topic: str, expression: str = "*", expression_type: str = "TAG") -> None:
+        """Subscribe to a topic and send heartbeats; its route is asked for at the next poll, unless it comes before `start`.
+
+        Parameters
+        ----------
+        topic : str
+            Topic.
+        expression : str
+            Tags, such as ``"paid || open"``, or ``"*"`` for all messages; with SQL92 a condition on properties.
+        expression_type : str
+            ``"TAG"`` or ``"SQL92"``, which brokers take where ``enablePropertyFilter`` is set.
+        """
+        self._subscribe(topic, expression, expression_type)
         if hasattr(self, "client_factory"):  # also after its end, while other groups use its client
-            self.client_factory.send_heartbeat_to_all_brokers()
+            self.client_factory.run(self.client_factory.send_heartbeat_to_all_brokers())
 
     def unsubscribe(self, topic: str) -> None:
         """End a subscription; the next pass drops its queues and the next heartbeat reports it."""
@@ -129,11 +139,11 @@ class PushConsumer(Consumer):
     def resume(self) -> None:
         """Take part again, with a pass at once."""
         self.paused = False
-        self.rebalance.do_rebalance(self.orderly)
+        self.client_factory.run_pass(self.rebalance.do_rebalance(self.orderly))
 
-    def try_rebalance(self) -> bool:
+    def try_rebalance(self) -> Steps[bool]:
         """Run one pass; False while paused."""
-        return not self.paused and self.rebalance.do_rebalance(self.orderly)
+        return nothing(False) if self.paused else self.rebalance.do_rebalance(self.orderly)
 
     def share_thresholds(self, n_queues: int) -> None:
         """Share the limits of all queues out among ``n_queues``, at least 1 each; with none they stay as they were."""
@@ -142,13 +152,13 @@ class PushConsumer(Consumer):
         if n_queues and self.pull_threshold_size_for_topic != UNSET:
             self.pull_threshold_size_for_queue = max(1, self.pull_threshold_size_for_topic // n_queues)
 
-    def shutdown(self) -> None:
+    def shutdown_steps(self) -> Steps[None]:
         """Leave the group: stop consuming (ordered: unlock all), store offsets, unregister, and drop all queues."""
         if self.state is ServiceState.RUNNING:
             if self.orderly_service is not None:
-                self.orderly_service.shutdown()
-            super().shutdown()
-            self.rebalance.destroy()
+                yield from self.orderly_service.shutdown()
+            yield from super().shutdown_steps()
+            self.client_factory.after_passes(self.rebalance.destroy)
 
     def halt(self) -> None:
         """Stop renewing locks without a word to anybody."""
@@ -165,12 +175,13 @@ class PushConsumer(Consumer):
         if self.message_model is MessageModel.CLUSTERING:
             self._subscribe(RETRY_PREFIX + self.consumer_group, "*")
 
-    def _after_start(self) -> None:
+    def _after_start(self) -> Steps[None]:
         if self.orderly:
             self.orderly_service = OrderlyService(self.rebalance)
             self.orderly_service.start()
-        self._update_routes()
-        if self.client_factory.send_heartbeat_to_all_brokers() or not self.manager.profile.asks_for_a_pass_if_heard:
+        yield from self._update_routes()
+        sent = yield from self.client_factory.send_heartbeat_to_all_brokers()
+        if sent or not self.manager.profile.asks_for_a_pass_if_heard:
             self.client_factory.rebalance_immediately()
 
 
@@ -205,7 +216,7 @@ class RebalancePush(RebalanceImpl):
         can_ask = self.client_factory.profile.server_assignment
         return consumer.client_rebalance or consumer.orderly or broadcasts or not can_ask
 
-    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> None:
+    def message_queue_changed(self, topic: str, mq_all: Queues | None, mq_divided: Queues) -> Steps[None]:
         """Make the subscription newer, share out thresholds, send heartbeats to every broker, then call the user's listener.
 
         Raises
@@ -219,34 +230,41 @@ class RebalancePush(RebalanceImpl):
         subscription = self.subscription_inner[topic]
         self.subscription_inner[topic] = replace(subscription, sub_version=factory.clock.now())
         self._consumer.share_thresholds(len(self.process_queue_table))
-        factory.send_heartbeat_to_all_brokers(rebalanced=True)
+        yield from factory.send_heartbeat_to_all_brokers(rebalanced=True)
         listener = self._consumer.listener
         if listener is not None and factory.profile.push_listener:
             listener(topic, mq_all, mq_divided)
 
     # --- Going ---
 
-    def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+    def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> Steps[bool]:
         """Store the offset and forget it; an ordered queue of a clustering group is unlocked too, if it is not consumed now."""
         store = self._consumer.offset_store
-        store.persist(queue)
+        yield from store.persist(queue)
         if not (self._consumer.orderly and self.message_model is MessageModel.CLUSTERING):
             store.remove_offset(queue)
             return True
         if self.client_factory.profile.removes_ordered_at_once:
-            return self._remove_and_unlock_late(queue, process_queue)
-        return self._remove_and_unlock(queue, process_queue)
+            return (yield from self._remove_and_unlock_late(queue, process_queue))
+        return (yield from self._remove_and_unlock(queue, process_queue))
 
-    def _remove_and_unlock(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+    def take_consume_lock(self, process_queue: ProcessQueue, wait: int) -> Steps[bool]:
+        """Return whether the consume lock of a dropped queue can be had within ``wait`` milliseconds.
+
+        Where messages are consumed in real time, this waits; see `ProcessQueue.takes_consume_lock`.
+        """
+        return nothing(process_queue.takes_consume_lock(self.client_factory.clock.now(), wait))
+
+    def _remove_and_unlock(self, queue: MessageQueue, process_queue: ProcessQueue) -> Steps[bool]:
         """Wait for the consume lock a little, do without it once the broker's lock is old (5.2 and later)."""
         profile, now = self.client_factory.profile, self.client_factory.clock.now()
         forced = process_queue.dropped and now > process_queue.last_lock_timestamp + profile.late_unlock_delay
         try:
-            if forced or process_queue.takes_consume_lock(now, profile.ordered_lock_wait):
-                self._consumer.offset_store.persist(queue)
+            if forced or (yield from self.take_consume_lock(process_queue, profile.ordered_lock_wait)):
+                yield from self._consumer.offset_store.persist(queue)
                 self._consumer.offset_store.remove_offset(queue)
                 process_queue.locked = False
-                self.unlock(queue, oneway=True)
+                yield from self.unlock(queue, oneway=True)
                 return True
         except Exception as error:
             refuse_defect(error)
@@ -254,19 +272,22 @@ class RebalancePush(RebalanceImpl):
         process_queue.try_unlock_times += 1
         return False
 
-    def _remove_and_unlock_late(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+    def _remove_and_unlock_late(self, queue: MessageQueue, process_queue: ProcessQueue) -> Steps[bool]:
         """Wait for the consume lock longer (before 5.2); messages that were pulled delay the unlock, not the removal."""
         factory = self.client_factory
         self._consumer.offset_store.remove_offset(queue)
-        if not process_queue.takes_consume_lock(factory.clock.now(), factory.profile.ordered_lock_wait):
+        if not (yield from self.take_consume_lock(process_queue, factory.profile.ordered_lock_wait)):
             process_queue.try_unlock_times += 1
             return False
         if process_queue.n_messages:
             if factory.has_ended:
                 return False  # nobody would unlock it
-            factory.call_later(factory.profile.late_unlock_delay, partial(self.unlock, queue, oneway=True))
+            late, done = Lane(factory.driver), logged(f"unlocking {queue}")
+            factory.call_later(
+                factory.profile.late_unlock_delay, lambda: late.do(self.unlock(queue, oneway=True), done)
+            )
         else:
-            self.unlock(queue, oneway=True)
+            yield from self.unlock(queue, oneway=True)
         return True
 
     # --- Coming ---
@@ -275,7 +296,7 @@ class RebalancePush(RebalanceImpl):
         """Forget what memory holds of it."""
         self._consumer.offset_store.remove_offset(queue)
 
-    def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
+    def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> Steps[int]:
         """Return the stored offset, or what the group wishes where there is none.
 
         Raises
@@ -285,16 +306,16 @@ class RebalancePush(RebalanceImpl):
         ValueError
             The consume timestamp is not one.
         """
-        raises = self.client_factory.profile.bad_offset_raises
-        stored = self._consumer.offset_store.read_offset(queue, ReadOffsetType.READ_FROM_STORE)
+        raises, where = self.client_factory.profile.bad_offset_raises, self._consumer.consume_from_where
+        stored = yield from self._consumer.offset_store.read_offset(queue, ReadOffsetType.READ_FROM_STORE)
         if stored >= 0:
             return stored
         if stored < -1:
             if raises:
                 raise ClientError(f"the stored offset of {queue} cannot be read", ResponseCode.QUERY_NOT_FOUND)
             return -1
-        where, timestamp = self._consumer.consume_from_where, self._consumer.consume_timestamp
-        offset = offset_without_history(self.client_factory, queue, where, timestamp)
+        timestamp = self._consumer.consume_timestamp
+        offset = yield from offset_without_history(self.client_factory, queue, where, timestamp)
         if offset < 0 and raises:
             raise ClientError(f"a broker gave the first offset of {queue} as {offset}", ResponseCode.SYSTEM_ERROR)
         return offset
@@ -321,7 +342,7 @@ class RebalancePush(RebalanceImpl):
                 # The queue is in the table already: the pass must go on, so that brokers and the listener are notified.
                 log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
 
-    def prepare_ordered_pull(self, request: PullRequest) -> bool:
+    def prepare_ordered_pull(self, request: PullRequest) -> Steps[bool]:
         """Return True if an ordered queue may be pulled: only while locked, the first time from its offset read again.
 
         Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) if not.
@@ -330,7 +351,7 @@ class RebalancePush(RebalanceImpl):
             return False
         if not request.previously_locked:
             try:
-                offset = self.compute_pull_from_where_with_exception(request.queue)
+                offset = yield from self.compute_pull_from_where_with_exception(request.queue)
             except Exception as error:
                 refuse_defect(error)
                 log.info("%s has no first offset of %s: %s", self.consumer_group, request.queue, error)

@@ -1,6 +1,6 @@
 """Where topics and brokers are, as one client knows it, and which queues a consumer sees in a route."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from random import Random
 
@@ -107,7 +107,21 @@ class RouteTable:
         self.broker_addresses: dict[str, Mapping[int, str]] = {}
         self._random = random
         self._routes: dict[str, TopicRouteData] = {}
+        self._n_asked = 0
+        self._heard: dict[str, int] = {}
         self._endpoints: dict[str, dict[MessageQueue, str]] = {}
+
+    def begin(self) -> int:
+        """Return the number of a request for a route that begins now, for `is_overtaken`."""
+        self._n_asked += 1
+        return self._n_asked
+
+    def is_overtaken(self, topic: str, number: int) -> bool:
+        """Return True if the answer to a later request for the same route has come before, so that this one is old."""
+        overtaken = number < self._heard.get(topic, 0)
+        if not overtaken:
+            self._heard[topic] = number
+        return overtaken
 
     def has_changed(self, topic: str, route: TopicRouteData) -> bool:
         """Return True if a route differs from the one kept, the order of its entries aside."""
@@ -136,9 +150,10 @@ class RouteTable:
             if not self.broker_addresses[name]:
                 del self.broker_addresses[name]
 
-    def addresses(self) -> list[str]:
-        """Return every address of every broker, masters and slaves."""
-        return [address for addresses in self.broker_addresses.values() for address in addresses.values()]
+    def addresses(self) -> Iterator[str]:
+        """Yield every address of every broker, masters and slaves; of brokers to come as it is by then, as in Java."""
+        for name in list(self.broker_addresses):
+            yield from list(self.broker_addresses.get(name, {}).values())
 
     def broker_of(self, queue: MessageQueue) -> str | None:
         """Return the physical broker of a queue; None for a logical queue that its topic does not have."""

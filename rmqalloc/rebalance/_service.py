@@ -1,7 +1,9 @@
 """When a client rebalances: every 20 seconds, when it is woken, and again soon when a pass left something undone."""
 
 from collections.abc import Callable
+from typing import Any
 
+from rmqalloc.rebalance.driving import Lane, Steps
 from rmqalloc.remoting import Profile
 from rmqalloc.remoting.clock import Clock, Timer
 from rmqalloc.timers import REBALANCE
@@ -17,8 +19,10 @@ class RebalanceService:
     ----------
     clock : Clock
         Time and timers.
+    lane : Lane
+        Where passes run, one at a time.
     do_rebalance : callable
-        One pass; False when something is left undone. It must not raise.
+        Steps of one pass; False when something is left undone. They must not raise.
     profile : Profile
         Its ``min_interval`` and ``retry_interval``.
     wait_interval : int
@@ -30,9 +34,15 @@ class RebalanceService:
     """
 
     def __init__(
-        self, clock: Clock, do_rebalance: Callable[[], bool], profile: Profile, wait_interval: int = REBALANCE
+        self,
+        clock: Clock,
+        lane: Lane,
+        do_rebalance: Callable[[], Steps[bool]],
+        profile: Profile,
+        wait_interval: int = REBALANCE,
     ) -> None:
         self._clock = clock
+        self._lane = lane
         self._do_rebalance = do_rebalance
         self._min_interval = profile.min_interval
         self._retry_interval = wait_interval if profile.retry_interval is None else profile.retry_interval
@@ -73,6 +83,11 @@ class RebalanceService:
         if elapsed < self._min_interval:
             self._wait(self._min_interval - elapsed)
             return
-        balanced = self._do_rebalance()
+        self._lane.do(self._do_rebalance(), self._after)
+
+    def _after(self, balanced: Any, error: BaseException | None) -> None:
+        """Wait for the next pass."""
+        if error is not None:
+            raise error
         self._last_rebalance = self._clock.now()
         self._wait(self._wait_interval if balanced else self._retry_interval)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from rmqalloc.defects import refuse_defect
+from rmqalloc.rebalance.driving import Lane, Steps
 from rmqalloc.remoting.clock import Clock, Timer
 
 Result = TypeVar("Result")
@@ -32,15 +33,25 @@ class FixedRate:
     period : int
         Milliseconds between calls; a late call does not delay those after it.
     action : callable
-        What to call.
+        What to call; with a lane, what gives the steps to be done in it.
+    lane : Lane, optional
+        Where it is done. The next call is not before it has ended.
 
     Notes
     -----
     ``ScheduledExecutorService.scheduleAtFixedRate``, around actions that catch what they throw.
     """
 
-    def __init__(self, clock: Clock, first: int, period: int, action: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        first: int,
+        period: int,
+        action: Callable[[], Steps[object] | None],
+        lane: Lane | None = None,
+    ) -> None:
         self._clock = clock
+        self._lane = lane
         self._period = period
         self._action = action
         self._due = clock.now() + first
@@ -53,14 +64,33 @@ class FixedRate:
         self._timer.cancel()
 
     def _call(self) -> None:
+        if self._lane is not None:
+            self._lane.do(self._steps(), self._ended, self._due)
+            return
         try:
             self._action()
         except Exception as error:
-            refuse_defect(error)
-            log.warning("a periodic action failed", exc_info=True)
+            self._ended(None, error)
+        else:
+            self._ended(None, None)
+
+    def _steps(self) -> Steps[None]:
+        """Do it in its turn, if it is still wanted then."""
+        if not self._cancelled and (steps := self._action()) is not None:
+            yield from steps
+
+    def _ended(self, _result: object, error: BaseException | None) -> None:
+        if error is not None:
+            if isinstance(error, Exception):
+                refuse_defect(error)
+            log.warning("a periodic action failed", exc_info=error)
         if not self._cancelled:
             self._due += self._period
-            self._timer = self._clock.call_later(max(0, self._due - self._clock.now()), self._call)
+            wait = self._due - self._clock.now()
+            if wait <= 0 and self._lane is not None and self._lane.is_waited_for:
+                self._call()  # it is late: what waits in the lane and was due before comes first
+            else:
+                self._timer = self._clock.call_later(max(0, wait), self._call)
 
 
 @dataclass(slots=True, eq=False)

@@ -18,6 +18,7 @@ from rmqalloc.rebalance._offset_file import (
     read_offsets,
     write_offsets,
 )
+from rmqalloc.rebalance.driving import Request, Steps, nothing
 from rmqalloc.remoting import ClientError, ResponseCode, ResponseError
 
 if TYPE_CHECKING:
@@ -80,7 +81,11 @@ class OffsetStore(ABC):
         """Return what memory holds, of one topic or of all."""
         return {queue: offset for queue, offset in self._offsets.items() if not topic or queue.topic == topic}
 
-    def read_offset(self, queue: MessageQueue | None, where: ReadOffsetType) -> int:
+    def memory_offset(self, queue: MessageQueue) -> int:
+        """Return what memory holds of one queue, -1 for nothing."""
+        return self._offsets.get(queue, NOT_FOUND)
+
+    def read_offset(self, queue: MessageQueue | None, where: ReadOffsetType) -> Steps[int]:
         """Return an offset, or a number below zero that says why there is none.
 
         Parameters
@@ -96,11 +101,11 @@ class OffsetStore(ABC):
             -1 if there is none; see the stores for their other answers.
         """
         if queue is None:
-            return self._answer_to_no_queue()
+            return nothing(self._answer_to_no_queue())
         if where is not ReadOffsetType.READ_FROM_STORE and queue in self._offsets:
-            return self._offsets[queue]
+            return nothing(self.memory_offset(queue))
         if where is ReadOffsetType.READ_FROM_MEMORY:
-            return NOT_FOUND
+            return nothing(NOT_FOUND)
         return self._read_store(queue)
 
     @abstractmethod
@@ -108,15 +113,15 @@ class OffsetStore(ABC):
         """Return the number below zero that stands for a question without a queue."""
 
     @abstractmethod
-    def _read_store(self, queue: MessageQueue) -> int:
+    def _read_store(self, queue: MessageQueue) -> Steps[int]:
         """Return a stored offset, put into memory even if below zero; or a number below zero that says why there is none."""
 
     @abstractmethod
-    def persist(self, queue: MessageQueue) -> None:
+    def persist(self, queue: MessageQueue) -> Steps[None]:
         """Store the offset of one queue, if memory holds one; errors are logged."""
 
     @abstractmethod
-    def persist_all(self, queues: Collection[MessageQueue]) -> None:
+    def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
         """Store the offsets of these queues; nothing if there are none."""
 
 
@@ -134,11 +139,12 @@ class RemoteOffsetStore(OffsetStore):
     def _answer_to_no_queue(self) -> int:
         return self._factory.profile.no_queue_offset
 
-    def _read_store(self, queue: MessageQueue) -> int:
+    def _read_store(self, queue: MessageQueue) -> Steps[int]:
         try:
-            offset = self._factory.remoting.query_offset(
-                self._address(queue, master_first=True), self._consumer_group, queue
-            )
+            address = self._known_address(queue, master_first=True)
+            if address is None:
+                address = yield from self._asked_address(queue)
+            offset: int = yield Request("query_offset", (address, self._consumer_group, queue))
         except ResponseError as error:
             # Before 5.0 a broker's failure was taken for "no offset", and a group could jump over messages.
             known = error.code == ResponseCode.QUERY_NOT_FOUND or self._factory.profile.broker_error_is_no_offset
@@ -150,38 +156,41 @@ class RemoteOffsetStore(OffsetStore):
         self.update_offset(queue, offset, increase_only=False)
         return offset
 
-    def persist(self, queue: MessageQueue) -> None:
+    def persist(self, queue: MessageQueue) -> Steps[None]:
         """Send the offset of one queue to its broker, if memory holds one; errors are logged."""
         offset = self._offsets.get(queue)
         if offset is None:
             return
         master_first = not self._factory.profile.commits_to_known_server
         try:
-            self._factory.remoting.update_offset(
-                self._address(queue, master_first), self._consumer_group, queue, offset
-            )
+            address = self._known_address(queue, master_first)
+            if address is None:
+                address = yield from self._asked_address(queue)
+            yield Request("update_offset", (address, self._consumer_group, queue, offset))
         except Exception as error:
             refuse_defect(error)
             log.info("offset %d of %s for %s was not stored: %s", offset, queue, self._consumer_group, error)
 
-    def persist_all(self, queues: Collection[MessageQueue]) -> None:
+    def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
         """Send the offsets of these queues, and forget all others without sending them; nothing if there are none."""
         if not queues:
             return
         for queue in list(self._offsets):
             if queue in queues:
-                self.persist(queue)
+                yield from self.persist(queue)
             else:
                 self.remove_offset(queue)
 
-    def _address(self, queue: MessageQueue, master_first: bool) -> str:
-        """Return a server of a queue's broker: its master if known and wanted first, else, after asking for the route, any."""
+    def _known_address(self, queue: MessageQueue, master_first: bool) -> str | None:
+        """Return the address of a queue's broker, None if it is not known: its master's alone where that is wanted first."""
         routes = self._factory.routes
-        find = routes.master_of if master_first else routes.any_of
-        address = find(routes.broker_of(queue))
-        if address is None:
-            self._factory.update_topic_route(queue.topic)
-            address = routes.any_of(routes.broker_of(queue))
+        broker_name = routes.broker_of(queue)
+        return routes.master_of(broker_name) if master_first else routes.any_of(broker_name)
+
+    def _asked_address(self, queue: MessageQueue) -> Steps[str]:
+        """Return the address of any server of a queue's broker, after asking for the route."""
+        yield from self._factory.update_topic_route(queue.topic)
+        address = self._known_address(queue, master_first=False)
         if address is None:
             raise ClientError(f"broker {queue.broker_name!r} of {queue} is not known")
         return address
@@ -207,25 +216,27 @@ class LocalOffsetStore(OffsetStore):
         """Take what the file holds into memory; OffsetFileError if neither it nor its backup can be read."""
         self._offsets.update(read_offsets(self.path))
 
-    def _read_store(self, queue: MessageQueue) -> int:
+    def _read_store(self, queue: MessageQueue) -> Steps[int]:
         try:
             offset = read_offsets(self.path).get(queue)
         except OffsetFileError:
-            return NOT_FOUND
+            return nothing(NOT_FOUND)
         if offset is None:
-            return NOT_FOUND
+            return nothing(NOT_FOUND)
         self.update_offset(queue, offset, increase_only=False)
-        return offset
+        return nothing(offset)
 
-    def persist(self, queue: MessageQueue) -> None:
+    def persist(self, queue: MessageQueue) -> Steps[None]:
         """Merge the offset of one queue into the file, if memory holds one; errors are logged."""
         if queue in self._offsets:
             self._write([queue])
+        return nothing(None)
 
-    def persist_all(self, queues: Collection[MessageQueue]) -> None:
+    def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
         """Merge the offsets of these queues into the file, and forget nothing; nothing if there are none."""
         if queues:
             self._write(queues)
+        return nothing(None)
 
     def _write(self, queues: Collection[MessageQueue]) -> None:
         try:

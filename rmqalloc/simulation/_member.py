@@ -11,6 +11,7 @@ from typing import Any
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager, PushConsumer, RouteViews
 from rmqalloc.rebalance.allocation import Allocate
+from rmqalloc.rebalance.driving import Steps
 from rmqalloc.rebalance.offset_store import RemoteOffsetStore
 from rmqalloc.rebalance.queue_table import QueueTable
 from rmqalloc.remoting import Profile
@@ -29,10 +30,10 @@ class SimulatedOffsetStore(RemoteOffsetStore):
         super().__init__(factory, consumer_group)
         self._remoting = remoting
 
-    def persist_all(self, queues: Collection[MessageQueue]) -> None:
+    def persist_all(self, queues: Collection[MessageQueue]) -> Steps[None]:
         """Send the offsets of these queues, and forget all others without sending them; nothing if there are none."""
         if not queues or not self._persist_together(queues):
-            super().persist_all(queues)
+            yield from super().persist_all(queues)
 
     def _persist_together(self, queues: Collection[MessageQueue]) -> bool:
         """Send all offsets together; return False, with nothing sent, where that is not possible."""
@@ -75,7 +76,7 @@ class CountingConsumer(PushConsumer):
         self.rebalance = WatchedRebalance(self)
         self._member = member
 
-    def try_rebalance(self) -> bool:
+    def try_rebalance(self) -> Steps[bool]:
         """Run one pass; False asks for another one soon."""
         self.n_passes += 1
         self._member.is_woken = False

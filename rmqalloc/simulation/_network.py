@@ -239,7 +239,9 @@ class ClientRemoting:
 
     def _begin(self, kind: str) -> None:
         self._network.requests[kind] += 1
-        self._host.reader.look()
+        reader = self._host.reader
+        if reader.changed or self._network.clock.time > reader.first_loss:
+            reader.look()
 
     # --- Requests ---
 
@@ -307,8 +309,8 @@ class ClientRemoting:
 
     def update_offset(self, address: str, consumer_group: str, queue: MessageQueue, offset: int) -> None:
         """Code 15."""
+        self._begin("update_offset")  # finds a lock that was lost, past which nothing was consumed
         offset = self._host.reader.offset_of(queue, offset)
-        self._begin("update_offset")
         self._network.commit(self._open_connection(address), consumer_group, {queue: offset})
 
     def update_offsets(self, consumer_group: str, by_address: Mapping[str, Mapping[MessageQueue, int]]) -> bool:

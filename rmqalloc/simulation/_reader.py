@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
@@ -14,31 +13,31 @@ from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._read_group import ReadGroup
 from rmqalloc.simulation._timeline import OPEN
 from rmqalloc.simulation._virtual_clock import EPOCH, Process, VirtualClock
-from rmqalloc.simulation._watched_queues import WatchedQueue
+from rmqalloc.simulation._watched_queues import WatchableQueue
 
 RETRY_PULL = 3_000
 NEVER = 2**62
 
 
-@dataclass(slots=True, eq=False)
 class _Read:
     """One process queue, the n-th of its reader: its interval in the timeline if it is worked on now, and its reading."""
 
-    number: int
-    request: PullRequest
-    place: int
-    flow: Flow
-    process_queue: WatchedQueue = field(init=False)
-    lock_seen: int = field(init=False)
-    offset: int = field(init=False)
-    interval: int = OPEN
-    since: int = OPEN
-    stopped: int = 0
+    __slots__ = (
+        "flow", "interval", "lock_seen", "number", "offset", "place", "process_queue", "request", "since", "stopped"
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        assert isinstance(self.request.process_queue, WatchedQueue)
-        self.process_queue, self.offset = self.request.process_queue, self.request.next_offset
-        self.lock_seen = self.process_queue.last_lock_timestamp
+    def __init__(self, number: int, request: PullRequest, place: int, flow: Flow) -> None:
+        assert isinstance(request.process_queue, WatchableQueue)
+        self.number = number
+        self.request = request
+        self.place = place
+        self.flow = flow
+        self.process_queue = request.process_queue
+        self.lock_seen = request.process_queue.last_lock_timestamp
+        self.offset = request.next_offset
+        self.interval = OPEN
+        self.since = OPEN
+        self.stopped = 0
 
 
 class Reader:
@@ -52,6 +51,10 @@ class Reader:
     ----------
     n_created : int
         Process queues made, retry topics aside.
+    changed : dict of int to _Read
+        What the next `look` looks at.
+    first_loss : int
+        When the first of the locks held runs out (ms since the epoch), after which it looks at all.
     """
 
     def __init__(
@@ -69,8 +72,8 @@ class Reader:
         self._lock_wait = lock_wait
         self._random = random
         self._reads: dict[MessageQueue, _Read] = {}
-        self._changed: dict[int, _Read] = {}
-        self._first_loss = NEVER
+        self.changed: dict[int, _Read] = {}
+        self.first_loss = NEVER
         self._dropped_at: dict[MessageQueue, int] = {}
         self._busy_until: dict[MessageQueue, int] = {}
         self._works = True
@@ -108,11 +111,11 @@ class Reader:
 
     def has_seen_all(self) -> bool:
         """Return True if `look` would find nothing."""
-        return not self._changed and not (self._is_ordered and self._clock.time > self._first_loss)
+        return not self.changed and self._clock.time <= self.first_loss
 
     def look(self) -> None:
         """Find what the consumer dropped, and in an ordered group which locks it holds."""
-        if not self._changed and not (self._is_ordered and self._clock.time > self._first_loss):
+        if not self.changed and self._clock.time <= self.first_loss:
             return
         reads = self._to_look_at()
         if self._is_ordered:
@@ -123,7 +126,7 @@ class Reader:
         now = self._clock.elapsed()
         for read in dropped:
             del self._reads[read.request.queue]
-            read.process_queue.watcher = None
+            read.process_queue.unwatch()
             # It is not pulled any longer: if it cannot be removed, it blocks its own return until it counts as stuck.
             read.process_queue.pulling, read.process_queue.last_pull_timestamp = False, self._clock.time
             self._stop(read, now + self._rest(read))
@@ -152,14 +155,17 @@ class Reader:
         self._works = True
         now = self._clock.elapsed()
         for read in self._reads.values():
-            self._changed[read.number] = read
+            self.changed[read.number] = read
             if not read.process_queue.dropped and self._is_locked(read):
                 self._go_on(read, now)
         self.look()
 
     def offset_of(self, queue: MessageQueue, offset: int) -> int:
         """Return how far the queue is consumed now, or was when it was dropped; ``offset`` if it was never read."""
-        return self.offsets_of({queue: offset})[queue]
+        read = self._reads.get(queue)
+        if read is None:
+            return self._dropped_at.get(queue, offset)
+        return read.offset if read.since == OPEN else read.flow.position(read.offset, read.since, self._clock.elapsed())
 
     def offsets_of(self, offsets: Mapping[MessageQueue, int]) -> dict[MessageQueue, int]:
         """Return the same of many queues."""
@@ -182,7 +188,8 @@ class Reader:
         """Begin to pull an ordered queue, with its offset read again under its lock."""
         if read.process_queue.dropped or self._consumer is None:
             return
-        if self._consumer.rebalance.prepare_ordered_pull(read.request):
+        steps = self._consumer.rebalance.prepare_ordered_pull(read.request)
+        if self._consumer.client_factory.finish(steps):
             read.offset = read.request.next_offset
             read.process_queue.add_messages(1, 1)  # some always wait, so the queue is not given up at once (4.9)
             self._begin_reading(read, self._clock.elapsed())
@@ -221,26 +228,26 @@ class Reader:
             elif read.interval != OPEN:
                 self._stop(read, min(self._clock.time, renewed + LOCK_MAX_LIVE) - EPOCH)
             if read.interval != OPEN:
-                self._first_loss = min(self._first_loss, renewed + LOCK_MAX_LIVE)
+                self.first_loss = min(self.first_loss, renewed + LOCK_MAX_LIVE)
             elif self._works and read.process_queue.locked and not read.process_queue.dropped:
-                self._changed[read.number] = read  # too late or too early: that depends on when it is looked at next
+                self.changed[read.number] = read  # too late or too early: that depends on when it is looked at next
 
     # --- What is to be looked at ---
 
     def _watch(self, read: _Read) -> None:
         """Look at a read whenever its process queue changes, and once now if a lock says whether it is worked on."""
         if self._is_ordered or read.process_queue.dropped:
-            self._changed[read.number] = read
-        read.process_queue.watcher = partial(self._changed.__setitem__, read.number, read)
+            self.changed[read.number] = read
+        read.process_queue.watch(partial(self.changed.__setitem__, read.number, read))
 
     def _to_look_at(self) -> list[_Read]:
         """Return the reads that may have changed, in the order they were made; all if time alone may have changed one."""
-        if self._clock.time > self._first_loss:
-            self._first_loss = NEVER
+        if self._clock.time > self.first_loss:
+            self.first_loss = NEVER
             reads = list(self._reads.values())
         else:
-            reads = [self._changed[number] for number in sorted(self._changed)]
-        self._changed.clear()
+            reads = [self.changed[number] for number in sorted(self.changed)]
+        self.changed.clear()
         return reads
 
     # --- Intervals and readings ---

@@ -89,7 +89,8 @@ def test_a_failed_heartbeat_leaves_the_other_brokers_and_the_listener_told(clust
     assert changes.heard
     asked = [len(broker.asked("heartbeat")) for broker in cluster.brokers.values()]
     assert asked[0] == asked[1] > 3
-    assert not consumer.client_factory._heartbeats.send_to("broker-a:master")
+    steps = consumer.client_factory._heartbeats.send_to("broker-a:master")
+    assert consumer.client_factory.finish(steps) is False
 
 
 @any_error
@@ -185,7 +186,7 @@ def test_a_route_that_cannot_be_asked_for_ends_the_poll_and_the_start(cluster, e
     cluster.add_topic("U", 1)
     consumer = started(push(cluster, dispatcher=Reads()))
     consumer.subscribe("U")
-    remoting = consumer.client_factory.remoting
+    remoting = consumer.client_factory.driver.remoting
     remoting.topic_route = raising(error)
     cluster.clock.run_for(25_000)
     assert (len(queues_of(consumer)), queues_of(consumer, "U")) == (8, [])
@@ -229,7 +230,7 @@ def test_a_failed_assignment_leaves_the_topic_as_it_is_and_is_asked_for_each_sec
 def test_a_client_may_be_told_of_changes_from_within_a_request(cluster):
     consumer = started(push(cluster, dispatcher=Reads()))
     factory = consumer.client_factory
-    ask = factory.remoting.consumer_ids
+    ask = factory.driver.remoting.consumer_ids
     asked = []
 
     def consumer_ids(address, consumer_group):
@@ -238,7 +239,7 @@ def test_a_client_may_be_told_of_changes_from_within_a_request(cluster):
             factory.notify_consumer_ids_changed(consumer_group)
         return ask(address, consumer_group)
 
-    factory.remoting.consumer_ids = consumer_ids
+    factory.driver.remoting.consumer_ids = consumer_ids
     cluster.clock.run_for(10_000)
     assert len(asked) == 2
     assert len(queues_of(consumer)) == 8

@@ -136,8 +136,8 @@ def test_a_position_that_the_broker_does_not_have_is_mended_by_taking_the_queue_
     request.process_queue.dropped = True
     consumer.offset_store.update_and_freeze_offset(request.queue, 40)
     consumer.offset_store.update_offset(request.queue, 7, increase_only=False)  # a late one changes nothing
-    consumer.offset_store.persist(request.queue)
-    consumer.rebalance.remove_process_queue(request.queue)
+    consumer.client_factory.finish(consumer.offset_store.persist(request.queue))
+    consumer.client_factory.finish(consumer.rebalance.remove_process_queue(request.queue))
     consumer.client_factory.rebalance_immediately()
     cluster.clock.run_for(2_000)
     assert [(again.queue, again.next_offset) for again, _ in pulls.pulls[8:]] == [(request.queue, 40)]

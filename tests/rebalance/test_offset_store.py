@@ -69,13 +69,13 @@ def store(request):
 
 
 def test_7_a_miss_in_memory_is_minus_one(store):
-    assert store.read_offset(Q0, MEMORY) == -1
+    assert store._factory.finish(store.read_offset(Q0, MEMORY)) == -1
 
 
 def test_7_updates_set_or_only_raise(store):
     for offset, increase_only, expected in [(5, True, 5), (3, True, 5), (8, True, 8), (2, False, 2)]:
         store.update_offset(Q0, offset, increase_only)
-        assert store.read_offset(Q0, MEMORY) == expected
+        assert store._factory.finish(store.read_offset(Q0, MEMORY)) == expected
     store.update_offset(None, 9, increase_only=False)
     assert store.offsets() == {Q0: 2}
 
@@ -107,31 +107,31 @@ def test_7_before_5_2_a_reset_offset_is_updated_like_any_other(cluster):
 
 def test_7_removing_touches_memory_only(store):
     store.update_offset(Q0, 5, increase_only=False)
-    store.persist(Q0)
+    store._factory.finish(store.persist(Q0))
     store.remove_offset(Q0)
     store.remove_offset(None)
-    assert store.read_offset(Q0, MEMORY) == -1
-    assert store.read_offset(Q0, STORE) == 5
+    assert store._factory.finish(store.read_offset(Q0, MEMORY)) == -1
+    assert store._factory.finish(store.read_offset(Q0, STORE)) == 5
 
 
 def test_7_what_is_read_from_the_store_is_put_into_memory_over_what_was_there(store):
     store.update_offset(Q0, 5, increase_only=False)
-    store.persist(Q0)
+    store._factory.finish(store.persist(Q0))
     store.update_offset(Q0, 9, increase_only=False)
-    assert store.read_offset(Q0, BOTH) == 9
-    assert store.read_offset(Q0, STORE) == 5
-    assert store.read_offset(Q0, MEMORY) == 5
+    assert store._factory.finish(store.read_offset(Q0, BOTH)) == 9
+    assert store._factory.finish(store.read_offset(Q0, STORE)) == 5
+    assert store._factory.finish(store.read_offset(Q0, MEMORY)) == 5
     store.remove_offset(Q0)
-    assert store.read_offset(Q0, BOTH) == 5
-    assert store.read_offset(Q0, MEMORY) == 5
+    assert store._factory.finish(store.read_offset(Q0, BOTH)) == 5
+    assert store._factory.finish(store.read_offset(Q0, MEMORY)) == 5
 
 
 def test_7_a_frozen_offset_is_not_overwritten_by_reading(store):
     store.update_offset(Q0, 5, increase_only=False)
-    store.persist(Q0)
+    store._factory.finish(store.persist(Q0))
     store.update_and_freeze_offset(Q0, 1)
-    assert store.read_offset(Q0, STORE) == 5
-    assert store.read_offset(Q0, MEMORY) == 1
+    assert store._factory.finish(store.read_offset(Q0, STORE)) == 5
+    assert store._factory.finish(store.read_offset(Q0, MEMORY)) == 1
 
 
 def test_7_offsets_of_one_topic(store):
@@ -144,10 +144,10 @@ def test_7_offsets_of_one_topic(store):
 
 def test_7_storing_nothing_stores_nothing_and_forgets_nothing(store, cluster):
     store.update_offset(Q0, 5, increase_only=False)
-    store.persist_all(set())
-    store.persist(Q1)
+    store._factory.finish(store.persist_all(set()))
+    store._factory.finish(store.persist(Q1))
     assert store.offsets() == {Q0: 5}
-    assert store.read_offset(Q0, STORE) == -1
+    assert store._factory.finish(store.read_offset(Q0, STORE)) == -1
     assert cluster.broker.asked("update_offset") == []
 
 
@@ -155,22 +155,22 @@ def test_7_storing_nothing_stores_nothing_and_forgets_nothing(store, cluster):
 
 
 def test_7_remote_no_queue_is_minus_three(remote):
-    assert [remote.read_offset(None, where) for where in ReadOffsetType] == [-3, -3, -3]
+    assert [remote._factory.finish(remote.read_offset(None, where)) for where in ReadOffsetType] == [-3, -3, -3]
 
 
 def test_7_remote_not_found_is_minus_one_and_anything_else_minus_two(remote, cluster):
-    assert remote.read_offset(Q0, STORE) == -1
+    assert remote._factory.finish(remote.read_offset(Q0, STORE)) == -1
     for error in (ResponseError(ResponseCode.SYSTEM_BUSY, "busy"), RemotingError("timeout"), OSError("reset")):
         cluster.broker.refuses["query_offset"] = error
-        assert remote.read_offset(Q0, STORE) == -2
-    assert remote.read_offset(MessageQueue("T", "broker-z", 0), STORE) == -2
+        assert remote._factory.finish(remote.read_offset(Q0, STORE)) == -2
+    assert remote._factory.finish(remote.read_offset(MessageQueue("T", "broker-z", 0), STORE)) == -2
     assert remote.offsets() == {}
 
 
 def test_7_remote_persisting_all_sends_these_and_forgets_all_others(remote, cluster):
     for offset, queue in enumerate((Q0, Q1, Q2)):
         remote.update_offset(queue, offset, increase_only=False)
-    remote.persist_all({Q0, Q2, OTHER})
+    remote._factory.finish(remote.persist_all({Q0, Q2, OTHER}))
     assert cluster.broker.offsets == {("g", Q0): 0, ("g", Q2): 2}
     assert remote.offsets() == {Q0: 0, Q2: 2}
 
@@ -179,8 +179,8 @@ def test_7_remote_errors_of_storing_are_logged_and_change_nothing(remote, cluste
     remote.update_offset(Q0, 5, increase_only=False)
     remote.update_offset(Q1, 6, increase_only=False)
     cluster.broker.refuses["update_offset"] = RemotingError("reset")
-    remote.persist(Q0)
-    remote.persist_all({Q0, Q1})
+    remote._factory.finish(remote.persist(Q0))
+    remote._factory.finish(remote.persist_all({Q0, Q1}))
     assert remote.offsets() == {Q0: 5, Q1: 6}
     assert len(cluster.broker.asked("update_offset")) == 3
 
@@ -190,10 +190,10 @@ def test_7_remote_the_master_is_asked_or_a_slave_where_there_is_none(remote, clu
     factory.routes.broker_addresses["broker-a"] = {1: "broker-a:slave"}
     asked = len(cluster.routes_asked)
     remote.update_offset(Q0, 5, increase_only=False)
-    remote.persist(Q0)
+    remote._factory.finish(remote.persist(Q0))
     assert cluster.broker.offsets["g", Q0] == 5
     assert len(cluster.routes_asked) == asked, "to store, any server will do"
-    assert remote.read_offset(Q0, STORE) == 5
+    assert remote._factory.finish(remote.read_offset(Q0, STORE)) == 5
     assert len(cluster.routes_asked) == asked + 1, "to read, the master is looked for first"
     assert cluster.broker.asked("query_offset")[-1][3] == "broker-a:slave"
 
@@ -218,7 +218,7 @@ def test_7_the_stored_set_is_the_whole_table_dropped_queues_too(cluster):
     x.rebalance.process_queue_table[Q0].dropped = True
     for queue in (Q0, Q1):
         x.offset_store.update_offset(queue, 1, increase_only=False)
-    x.persist_consumer_offset()
+    x.client_factory.finish(x.persist_consumer_offset())
     assert cluster.broker.offsets == {("g", Q0): 1, ("g", Q1): 1}
 
 
@@ -227,7 +227,7 @@ def test_7_a_consumer_that_does_not_run_stores_nothing(cluster):
     cluster.clock.run_for(2_000)
     x.shutdown()
     x.offset_store.update_offset(Q0, 1, increase_only=False)
-    x.persist_consumer_offset()
+    x.client_factory.finish(x.persist_consumer_offset())
     assert cluster.broker.offsets == {}
 
 
@@ -235,12 +235,12 @@ def test_7_a_consumer_that_does_not_run_stores_nothing(cluster):
 
 
 def test_7_local_no_queue_a_missing_file_and_a_damaged_one_are_minus_one(local, tmp_path):
-    assert [local.read_offset(None, where) for where in ReadOffsetType] == [-1, -1, -1]
-    assert local.read_offset(Q0, STORE) == -1
+    assert [local._factory.finish(local.read_offset(None, where)) for where in ReadOffsetType] == [-1, -1, -1]
+    assert local._factory.finish(local.read_offset(Q0, STORE)) == -1
     local.path.parent.mkdir(parents=True)
     for path in (local.path, local.path.with_name("offsets.json.bak")):
         path.write_text("{damaged")
-    assert local.read_offset(Q0, STORE) == -1
+    assert local._factory.finish(local.read_offset(Q0, STORE)) == -1
 
 
 def test_7_local_the_path_is_directory_client_group(local, tmp_path):
@@ -258,9 +258,9 @@ def test_7_local_names_that_would_lead_elsewhere_are_refused(tmp_path, bad):
 def test_7_local_storing_merges_these_and_forgets_nothing(local):
     for offset, queue in enumerate((Q0, Q1, Q2)):
         local.update_offset(queue, offset, increase_only=False)
-    local.persist(Q0)
+    local._factory.finish(local.persist(Q0))
     local.update_offset(Q0, 10, increase_only=False)
-    local.persist_all({Q1})
+    local._factory.finish(local.persist_all({Q1}))
     assert read_offsets(local.path) == {Q0: 0, Q1: 1}
     assert local.offsets() == {Q0: 10, Q1: 1, Q2: 2}
 
@@ -271,7 +271,7 @@ def test_7_local_older_releases_replace_the_file(cluster, tmp_path):
     store = LocalOffsetStore(factory, "g", tmp_path)
     write_offsets(store.path, {Q2: 9})
     store.update_offset(Q0, 1, increase_only=False)
-    store.persist_all({Q0})
+    store._factory.finish(store.persist_all({Q0}))
     assert read_offsets(store.path) == {Q0: 1}
 
 
@@ -280,8 +280,8 @@ def test_7_local_storing_over_damaged_files_leaves_them(local):
     for path in (local.path, local.path.with_name("offsets.json.bak")):
         path.write_text("{damaged")
     local.update_offset(Q0, 1, increase_only=False)
-    local.persist(Q0)
-    local.persist_all({Q0})
+    local._factory.finish(local.persist(Q0))
+    local._factory.finish(local.persist_all({Q0}))
     assert local.path.read_text() == "{damaged"
     with pytest.raises(OffsetFileError, match="remove it to start over"):
         local.load()
@@ -296,7 +296,7 @@ def test_7_local_a_consumer_goes_on_after_a_restart(cluster, tmp_path):
     second = started(push(cluster, **settings))
     assert second.offset_store.offsets() == {Q1: 17}
     cluster.clock.run_for(2_000)
-    assert second.rebalance.compute_pull_from_where(Q1) == 17
+    assert second.client_factory.finish(second.rebalance.compute_pull_from_where(Q1)) == 17
     assert cluster.broker.asked("query_offset") == cluster.broker.asked("update_offset") == []
 
 

@@ -22,7 +22,7 @@ def test_4_7_the_subscription_becomes_newer_and_every_broker_is_told(cluster):
     consumer = started(push(cluster))
     assert consumer.rebalance.subscription_inner["T"].sub_version == START
     cluster.clock.jump(700)
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert consumer.rebalance.subscription_inner["T"].sub_version == START + 700
     *_, (_, _, _, _, heartbeat) = cluster.broker.asked("heartbeat")
     (data,) = heartbeat.consumers
@@ -35,7 +35,7 @@ def test_4_7_a_subscription_that_ended_meanwhile_fails_the_topic(cluster):
         return sorted_allocate(*question)
 
     consumer = started(push(cluster, manager=manager_of(cluster, allocate=allocate)))
-    assert not consumer.rebalance.do_rebalance(False)
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
 
 
 @pytest.mark.parametrize(("limit", "share"), [(1_000, 166), (5, 1), (-1, 1_000)])
@@ -45,28 +45,28 @@ def test_4_7_limits_of_a_topic_are_shared_out_among_the_queues_of_all_topics(clu
     consumer = push(cluster, pull_threshold_for_topic=limit)
     consumer.subscribe("U")
     consumer.start()
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert consumer.pull_threshold_for_queue == share
     assert consumer.pull_threshold_size_for_queue == 100
 
 
 def test_4_7_limits_in_mebibytes_are_shared_out_likewise_and_dropped_queues_count(cluster):
     consumer = started(push(cluster, pull_threshold_size_for_topic=90, orderly=True))
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert consumer.pull_threshold_size_for_queue == 22
     consumer.rebalance.process_queue_table[queues_of(consumer)[0]].begin_consuming()
     consumer.rebalance.topic_subscribe_info["T"] = frozenset(queues_of(consumer)[2:])
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert len(queues_of(consumer)) == 2
     assert consumer.pull_threshold_size_for_queue == 30, "one of three is dropped and in the table still"
 
 
 def test_4_7_without_queues_limits_keep_their_last_value(cluster):
     consumer = started(push(cluster, pull_threshold_for_topic=100))
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     del cluster.broker.groups["g"][consumer.client_id]
     cluster.broker.groups["g"]["somebody"] = None
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert queues_of(consumer) == []
     assert consumer.pull_threshold_for_queue == 25
 
@@ -84,7 +84,7 @@ def test_4_7_an_error_of_the_listener_fails_the_pass_after_everything_else_was_d
 
     consumer = started(push(cluster, listener=listener))
     heartbeats = len(cluster.broker.asked("heartbeat"))
-    assert not consumer.rebalance.do_rebalance(False)
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert len(queues_of(consumer)) == 4
     assert len(cluster.broker.asked("heartbeat")) == heartbeats + 1
 
@@ -104,7 +104,7 @@ def test_4_7_a_pull_consumer_is_told_without_heartbeat_or_newer_subscription(clu
     consumer = pull_consumer(cluster, changes)
     cluster.clock.run_for(2_000)
     heartbeats = len(cluster.broker.asked("heartbeat"))
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert [(topic, len(mine)) for topic, _, mine in changes.heard] == [("T", 4)]
     assert len(cluster.broker.asked("heartbeat")) == heartbeats
     assert consumer.rebalance.subscription_inner["T"].sub_version == START
@@ -116,7 +116,7 @@ def test_4_7_an_error_of_a_pull_consumers_listener_changes_nothing(cluster):
 
     consumer = pull_consumer(cluster, listener)
     cluster.clock.run_for(2_000)
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert len(queues_of(consumer)) == 4
 
 
@@ -135,7 +135,7 @@ def lite(cluster, tasks):
 
 def settle(cluster, lite):
     cluster.clock.run_for(21_000)
-    assert lite.rebalance.do_rebalance(False)
+    assert lite.client_factory.finish(lite.rebalance.do_rebalance(False))
 
 
 def test_4_7_lite_pull_takes_its_share_adopts_process_queues_and_begins_loops(cluster, lite, tasks):
@@ -214,8 +214,8 @@ def test_lite_pull_with_chosen_queues_stores_their_offsets_and_takes_no_part_in_
         lite.offset_store.update_offset(queue, 5, increase_only=False)
     cluster.clock.run_for(25_000)
     assert queues_of(lite) == []
-    lite.client_factory.update_topic_route("T")
-    lite.persist_consumer_offset()
+    lite.client_factory.finish(lite.client_factory.update_topic_route("T"))
+    lite.client_factory.finish(lite.persist_consumer_offset())
     assert cluster.broker.offsets == {("g", second): 5}
     lite.shutdown()
     assert tasks[1].cancelled

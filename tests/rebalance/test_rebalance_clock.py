@@ -6,7 +6,8 @@ import threading
 import pytest
 from little_cluster import LittleCluster, VirtualClock, push, queues_of
 
-from rmqalloc.rebalance import FixedRate, SystemClock
+from rmqalloc.rebalance import BlockingDriver, FixedRate, Lane, SystemClock
+from rmqalloc.rebalance.driving import nothing
 
 PATIENCE = 30
 
@@ -38,6 +39,35 @@ def test_errors_do_not_end_it_and_cancelling_does(caplog):
     rate.cancel()
     clock.run_for(100)
     assert len(times) == 3
+
+
+def test_what_is_later_at_every_turn_holds_up_nothing_but_its_lane():
+    clock, seen = VirtualClock(0), []
+    lane = Lane(BlockingDriver(None))
+
+    def too_long():
+        seen.append(clock.now())
+        clock.jump(12)
+        yield from ()
+
+    rate = FixedRate(clock, 10, 10, too_long, lane)
+    clock.call_later(25, lambda: seen.append("else"))
+    clock.call_later(1_000, rate.cancel)
+    clock.run_for(2_000)
+    assert "else" in seen[:4]
+    assert 80 <= len(seen) <= 85
+
+
+def test_a_lane_may_be_given_its_next_work_by_what_ends_at_once_however_often():
+    lane, left = Lane(BlockingDriver(None)), [5_000]
+
+    def again(_result, _error):
+        left[0] -= 1
+        if left[0]:
+            lane.do(nothing(None), again)
+
+    lane.do(nothing(None), again)
+    assert left == [0]
 
 
 def test_it_may_be_cancelled_by_its_own_action():

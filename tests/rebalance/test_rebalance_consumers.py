@@ -3,7 +3,7 @@
 import pytest
 from little_cluster import START, LittleCluster, manager_of, push, queues_of, started
 
-from rmqalloc import MessageQueue, strategy
+from rmqalloc import ArgumentError, MessageQueue, strategy
 from rmqalloc.rebalance import LitePullConsumer, PullConsumer, PushConsumer, ServiceState
 from rmqalloc.remoting import (
     PROFILES,
@@ -30,11 +30,11 @@ def test_a_pull_consumer_that_unsubscribes_ends_the_allocation_at_its_next_pass(
     assert len(queues_of(consumer, "T")) == 4
     consumer.unsubscribe("T")
     assert len(queues_of(consumer, "T")) == 4
-    assert consumer.try_rebalance()
+    assert consumer.client_factory.finish(consumer.try_rebalance())
     assert queues_of(consumer, "T") == []
     assert len(consumer.rebalance.process_queue_table) == 0
     consumer.unsubscribe("T")
-    assert consumer.try_rebalance()
+    assert consumer.client_factory.finish(consumer.try_rebalance())
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -177,3 +177,18 @@ def test_a_group_may_be_made_to_broadcast_until_it_starts(cluster, tmp_path):
     cluster.clock.run_for(25_000)
     assert len(queues_of(consumer)) == 4
     assert cluster.brokers["broker-a"].asked("consumer_ids") == []
+
+
+def test_an_expression_over_properties_is_reported_with_its_type(cluster):
+    consumer = push(cluster, topic=None)
+    consumer.subscribe("T", "price > 10", "SQL92")
+    (reported,) = [one for one in consumer.consumer_data().subscriptions if one.topic == "T"]
+    assert (reported.sub_string, reported.expression_type) == ("price > 10", "SQL92")
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind", "said"), [("", "SQL92", "needs an expression"), ("*", "TAGS", "'TAGS'")]
+)
+def test_an_expression_that_no_broker_takes_is_refused(cluster, expression, kind, said):
+    with pytest.raises(ArgumentError, match=said):
+        push(cluster, topic=None).subscribe("T", expression, kind)

@@ -44,7 +44,7 @@ def cluster():
 def test_5_3_a_random_broker_of_the_topic_is_asked(cluster):
     factory = started(push(cluster)).client_factory
     for _ in range(40):
-        assert factory.find_consumer_id_list("T", "g") == ["10.0.0.1@x"]
+        assert factory.finish(factory.find_consumer_id_list("T", "g")) == ["10.0.0.1@x"]
     asked = [len(broker.asked("consumer_ids")) for broker in cluster.brokers.values()]
     assert sum(asked) == 40
     assert min(asked) > 5
@@ -56,7 +56,7 @@ def test_5_3_the_same_seed_asks_the_same_brokers():
         cluster.add_topic("T", 2)
         factory = started(push(cluster, manager=manager_of(cluster, random=Random(5)))).client_factory
         for _ in range(10):
-            factory.find_consumer_id_list("T", "g")
+            factory.finish(factory.find_consumer_id_list("T", "g"))
         return [len(broker.asked("consumer_ids")) for broker in cluster.brokers.values()]
 
     assert asked() == asked()
@@ -74,17 +74,17 @@ def test_5_3_an_unknown_route_is_asked_for_once(cluster):
     cluster.add_topic("U", 1)
     factory = started(push(cluster)).client_factory
     asked = len(cluster.routes_asked)
-    assert factory.find_consumer_id_list("nowhere", "g") is None
+    assert factory.finish(factory.find_consumer_id_list("nowhere", "g")) is None
     assert len(cluster.routes_asked) == asked + 1
-    assert factory.find_consumer_id_list("U", "g") == ["10.0.0.1@x"]
+    assert factory.finish(factory.find_consumer_id_list("U", "g")) == ["10.0.0.1@x"]
 
 
 def test_5_3_no_good_answer_is_null(cluster):
     factory = started(push(cluster)).client_factory
-    assert factory.find_consumer_id_list("T", "unknown group") is None
+    assert factory.finish(factory.find_consumer_id_list("T", "unknown group")) is None
     for broker in cluster.brokers.values():
         broker.down = True
-    assert factory.find_consumer_id_list("T", "g") is None
+    assert factory.finish(factory.find_consumer_id_list("T", "g")) is None
 
 
 # --- 5.4 ---
@@ -139,16 +139,16 @@ def test_5_4_views_are_kept_for_subscribed_topics_only_and_renewed_when_the_rout
     consumer = started(push(cluster))
     factory, info = consumer.client_factory, consumer.rebalance.topic_subscribe_info
     cluster.add_topic("U", 1)
-    assert factory.update_topic_route("U")
+    assert factory.finish(factory.update_topic_route("U"))
     assert "U" not in info
     before = info["T"]
-    assert not factory.update_topic_route("T")
+    assert not factory.finish(factory.update_topic_route("T"))
     assert info["T"] is before
     route = cluster.routes["T"]
     cluster.routes["T"] = TopicRouteData(route.queue_datas[::-1], route.broker_datas[::-1])
-    assert not factory.update_topic_route("T"), "the order of entries does not matter"
+    assert not factory.finish(factory.update_topic_route("T")), "the order of entries does not matter"
     cluster.add_topic("T", 3)
-    assert factory.update_topic_route("T")
+    assert factory.finish(factory.update_topic_route("T"))
     assert len(info["T"]) == 6
 
 
@@ -186,7 +186,7 @@ def test_5_4_a_poll_that_meets_no_name_server_ends_and_the_next_goes_on(cluster)
     assert len(consumer.rebalance.topic_subscribe_info["T"]) == 6
     cluster.name_server_down = True
     with pytest.raises(RemotingError):
-        consumer.client_factory.update_topic_route("T")
+        consumer.client_factory.finish(consumer.client_factory.update_topic_route("T"))
 
 
 def test_5_4_a_view_is_made_once_for_equal_routes():
@@ -434,7 +434,10 @@ def test_5_6_intervals_can_be_set(cluster):
 
 def test_5_6_heartbeats_of_the_second_form_are_short_once_the_broker_knows_them(cluster):
     consumer = started(push(cluster, manager=manager_of(cluster, heartbeat_v2=True)))
-    send = consumer.client_factory.send_heartbeat_to_all_brokers
+    factory = consumer.client_factory
+
+    def send(rebalanced=False):
+        factory.finish(factory.send_heartbeat_to_all_brokers(rebalanced))
 
     def sent():
         (*_, heartbeat) = cluster.brokers["broker-a"].asked("heartbeat")[-1]
@@ -459,9 +462,9 @@ def test_5_6_heartbeats_of_the_second_form_are_short_once_the_broker_knows_them(
 
 def test_5_6_a_change_of_queues_is_told_in_full_for_the_subscription_is_newer(cluster):
     consumer = started(push(cluster, manager=manager_of(cluster, heartbeat_v2=True)))
-    consumer.client_factory.send_heartbeat_to_all_brokers()
+    consumer.client_factory.finish(consumer.client_factory.send_heartbeat_to_all_brokers())
     cluster.clock.jump(7)
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     short, full = (heartbeat for *_, heartbeat in cluster.brokers["broker-a"].asked("heartbeat")[-2:])
     assert (short.without_subscriptions, full.without_subscriptions) == (True, False)
     assert START + 7 in {subscription.sub_version for subscription in full.consumers[0].subscriptions}
@@ -471,7 +474,7 @@ def test_5_6_a_broker_that_does_not_know_the_second_form_is_told_everything(clus
     cluster.brokers["broker-a"].knows_v2 = False
     consumer = started(push(cluster, manager=manager_of(cluster, heartbeat_v2=True)))
     for _ in range(3):
-        consumer.client_factory.send_heartbeat_to_all_brokers()
+        consumer.client_factory.finish(consumer.client_factory.send_heartbeat_to_all_brokers())
     assert all(not heartbeat.without_subscriptions for *_, heartbeat in cluster.brokers["broker-a"].asked("heartbeat"))
     assert any(heartbeat.without_subscriptions for *_, heartbeat in cluster.brokers["broker-b"].asked("heartbeat"))
 
@@ -480,13 +483,15 @@ def test_5_6_a_heartbeat_on_its_way_keeps_another_from_being_sent(cluster):
     consumer = started(push(cluster))
     broker = cluster.brokers["broker-a"]
     inner = []
-    broker.heartbeat = lambda heartbeat: inner.append(consumer.client_factory.send_heartbeat_to_all_brokers())
-    assert consumer.client_factory.send_heartbeat_to_all_brokers()
+    broker.heartbeat = lambda heartbeat: inner.append(
+        consumer.client_factory.finish(consumer.client_factory.send_heartbeat_to_all_brokers())
+    )
+    assert consumer.client_factory.finish(consumer.client_factory.send_heartbeat_to_all_brokers())
     assert inner == [False]
 
 
 def test_5_6_a_client_without_consumers_says_nothing(cluster):
     factory = manager_of(cluster).get_or_create("nobody")
-    factory.update_topic_route("T")
-    assert not factory.send_heartbeat_to_all_brokers()
+    factory.finish(factory.update_topic_route("T"))
+    assert not factory.finish(factory.send_heartbeat_to_all_brokers())
     assert heartbeats(cluster) == []

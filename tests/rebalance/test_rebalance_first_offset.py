@@ -52,7 +52,10 @@ def consumer_of(cluster, kind, **settings):
 
 def both_forms(consumer, queue=QUEUE):
     impl = consumer.rebalance
-    throwing, swallowing = impl.compute_pull_from_where_with_exception(queue), impl.compute_pull_from_where(queue)
+    throwing, swallowing = (
+        impl.client_factory.finish(impl.compute_pull_from_where_with_exception(queue)),
+        impl.client_factory.finish(impl.compute_pull_from_where(queue)),
+    )
     assert throwing == swallowing
     return throwing
 
@@ -111,9 +114,9 @@ def test_4_8_push_fails_on_an_offset_that_cannot_be_read(cluster, where):
     cluster.broker.refuses["query_offset"] = BROKEN
     impl = consumer_of(cluster, "push", consume_from_where=where).rebalance
     with pytest.raises(ClientError, match="cannot be read") as error:
-        impl.compute_pull_from_where_with_exception(QUEUE)
+        impl.client_factory.finish(impl.compute_pull_from_where_with_exception(QUEUE))
     assert error.value.code == ResponseCode.QUERY_NOT_FOUND
-    assert impl.compute_pull_from_where(QUEUE) == -1
+    assert impl.client_factory.finish(impl.compute_pull_from_where(QUEUE)) == -1
 
 
 @pytest.mark.parametrize("where", [LAST, FIRST, TIMESTAMP])
@@ -129,17 +132,17 @@ def test_4_8_a_broker_that_does_not_tell_is_an_error_or_minus_one(cluster, kind,
     cluster.broker.refuses[kind_of_request] = error
     impl = consumer_of(cluster, kind, consume_from_where=where).rebalance
     with pytest.raises(ClientError, match="gave no offset"):
-        impl.compute_pull_from_where_with_exception(QUEUE)
-    assert impl.compute_pull_from_where(QUEUE) == -1
+        impl.client_factory.finish(impl.compute_pull_from_where_with_exception(QUEUE))
+    assert impl.client_factory.finish(impl.compute_pull_from_where(QUEUE)) == -1
 
 
 def test_4_8_push_refuses_a_first_offset_below_zero(cluster):
     cluster.broker.max_offsets[QUEUE] = -1
     impl = consumer_of(cluster, "push").rebalance
     with pytest.raises(ClientError, match="as -1") as error:
-        impl.compute_pull_from_where_with_exception(QUEUE)
+        impl.client_factory.finish(impl.compute_pull_from_where_with_exception(QUEUE))
     assert error.value.code == ResponseCode.SYSTEM_ERROR
-    assert impl.compute_pull_from_where(QUEUE) == -1
+    assert impl.client_factory.finish(impl.compute_pull_from_where(QUEUE)) == -1
     assert both_forms(consumer_of(cluster, "lite")) == -1
 
 
@@ -198,9 +201,9 @@ def test_4_8_a_timestamp_that_became_bad_flies_through_both_forms_and_fails_the_
         consumer.rebalance.compute_pull_from_where_with_exception,
     ):
         with pytest.raises(ValueError, match="yesterday"):
-            form(QUEUE)
+            consumer.client_factory.finish(form(QUEUE))
     cluster.clock.run_for(2_000)
-    assert not consumer.rebalance.do_rebalance(False)
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
 
 
 def test_4_8_a_master_told_by_the_route_just_asked_for_is_asked(cluster):
@@ -209,7 +212,7 @@ def test_4_8_a_master_told_by_the_route_just_asked_for_is_asked(cluster):
     cluster.add_topic("U", 1)
     other = MessageQueue("U", "broker-a", 0)
     cluster.broker.max_offsets[other] = 12
-    assert consumer.client_factory.max_offset(other) == 12
+    assert consumer.client_factory.finish(consumer.client_factory.max_offset(other)) == 12
 
 
 def test_4_8_an_unknown_master_is_asked_for_once_more(cluster):
@@ -218,5 +221,5 @@ def test_4_8_an_unknown_master_is_asked_for_once_more(cluster):
     cluster.broker.offsets["g", QUEUE] = 7
     asked = len(cluster.routes_asked)
     with pytest.raises(ClientError, match="not known"):
-        consumer.client_factory.max_offset(MessageQueue("T", "broker-z", 0))
+        consumer.client_factory.finish(consumer.client_factory.max_offset(MessageQueue("T", "broker-z", 0)))
     assert len(cluster.routes_asked) == asked + 1

@@ -23,7 +23,7 @@ def cluster():
 def ordered(cluster, n_queues=2, **settings):
     cluster.add_topic("T", n_queues)
     consumer = started(push(cluster, orderly=True, **settings))
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     return consumer
 
 
@@ -55,7 +55,7 @@ def test_4_9_locking_renews_every_queue_the_broker_names(cluster):
         process_queue.locked = False
     cluster.brokers["broker-a"].lock = lambda consumer_group, client_id, queues: {first, second}
     cluster.clock.jump(5)
-    assert consumer.rebalance.lock(first)
+    assert consumer.client_factory.finish(consumer.rebalance.lock(first))
     assert [table[queue].locked for queue in queues_of(consumer)] == [True, True, False, False]
     assert table[second].last_lock_timestamp == cluster.clock.now()
 
@@ -65,14 +65,14 @@ def test_4_9_a_lock_is_refused_without_a_master_an_answer_or_the_queue_in_it(clu
     queue = queues_of(consumer)[0]
     broker = cluster.brokers["broker-a"]
     broker.locks["g", queue] = "somebody", cluster.clock.now()
-    assert not consumer.rebalance.lock(queue)
+    assert not consumer.client_factory.finish(consumer.rebalance.lock(queue))
     broker.locks.clear()
     broker.down = True
-    assert not consumer.rebalance.lock(queue)
+    assert not consumer.client_factory.finish(consumer.rebalance.lock(queue))
     broker.down = False
     consumer.client_factory.routes.broker_addresses["broker-a"] = {1: "broker-a:slave"}
-    assert not consumer.rebalance.lock(queue), "a slave is not asked"
-    assert not consumer.rebalance.lock(MessageQueue("T", "broker-z", 0))
+    assert not consumer.client_factory.finish(consumer.rebalance.lock(queue)), "a slave is not asked"
+    assert not consumer.client_factory.finish(consumer.rebalance.lock(MessageQueue("T", "broker-z", 0)))
 
 
 def test_4_9_a_new_queue_counts_its_lock_from_its_creation(cluster):
@@ -111,7 +111,7 @@ def test_4_9_renewing_marks_what_was_lost_and_leaves_alone_what_was_not_answered
     cluster.brokers["broker-a"].locks["g", a1] = "somebody", cluster.clock.now()
     cluster.brokers["broker-b"].down = True
     cluster.clock.jump(5_000)
-    consumer.rebalance.lock_all()
+    consumer.client_factory.finish(consumer.rebalance.lock_all())
     table, now = table_of(consumer), cluster.clock.now()
     assert [table[queue].locked for queue in (a0, a1, b0)] == [True, False, True]
     assert [now - table[queue].last_lock_timestamp for queue in (a0, a1, b0)] == [0, 5_000, 5_000]
@@ -122,14 +122,14 @@ def test_4_9_renewing_passes_dropped_queues_over(cluster):
     a0 = queues_of(consumer)[0]
     table_of(consumer)[a0].dropped = True
     forget_requests(cluster)
-    consumer.rebalance.lock_all()
+    consumer.client_factory.finish(consumer.rebalance.lock_all())
     assert all(a0 not in what for _, what, _ in requests(cluster, "lock"))
 
 
 def test_4_9_unlocking_all_asks_each_master_once_and_marks_what_it_unlocked(cluster):
     consumer = ordered(cluster)
     cluster.brokers["broker-b"].refuses["unlock"] = RemotingError("timeout")
-    consumer.rebalance.unlock_all(oneway=False)
+    consumer.client_factory.finish(consumer.rebalance.unlock_all(oneway=False))
     assert [(name, len(what), oneway) for name, what, oneway in requests(cluster, "unlock")] == [
         ("broker-a", 2, False),
         ("broker-b", 2, False),
@@ -142,9 +142,9 @@ def test_4_9_unlocking_one_queue_needs_its_master_and_no_answer(cluster):
     consumer = ordered(cluster)
     queue = queues_of(consumer)[0]
     cluster.brokers["broker-a"].refuses["unlock"] = RemotingError("timeout")
-    consumer.rebalance.unlock(queue, oneway=False)
+    consumer.client_factory.finish(consumer.rebalance.unlock(queue, oneway=False))
     consumer.client_factory.routes.broker_addresses.clear()
-    consumer.rebalance.unlock(queue, oneway=False)
+    consumer.client_factory.finish(consumer.rebalance.unlock(queue, oneway=False))
     assert requests(cluster, "unlock") == [("broker-a", {queue}, False)]
 
 
@@ -161,7 +161,7 @@ def test_4_9_consuming_needs_a_lock_that_is_not_lost(cluster):
     assert may(process_queue)
     cluster.clock.jump(30_001)
     assert not may(process_queue)
-    consumer.rebalance.lock_all()
+    consumer.client_factory.finish(consumer.rebalance.lock_all())
     assert may(process_queue)
     process_queue.locked = False
     assert not may(process_queue)
@@ -205,7 +205,10 @@ def test_4_9_an_ordered_queue_is_pulled_under_its_lock_the_first_time_from_its_o
     pulls = ManualPulls()
     consumer = ordered(cluster, n_queues=1, dispatcher=pulls)
     request, _ = pulls.pulls[0]
-    ready = consumer.rebalance.prepare_ordered_pull
+
+    def ready(request):
+        return consumer.client_factory.finish(consumer.rebalance.prepare_ordered_pull(request))
+
     request.process_queue.locked = False
     assert not ready(request)
     request.process_queue.locked = True
@@ -255,9 +258,9 @@ def test_4_9_logical_queues_are_renewed_with_their_physical_broker(cluster):
     cluster.routes["S"] = static_route()
     queues = [MessageQueue("S", "__syslo__global__", i) for i in range(4)]
     consumer = started(push(cluster, topic="S", orderly=True, strategy=strategy("CONFIG", message_queues=queues)))
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     forget_requests(cluster)
-    consumer.rebalance.lock_all()
+    consumer.client_factory.finish(consumer.rebalance.lock_all())
     assert [(name, what) for name, what, _ in requests(cluster, "lock")] == [
         ("broker-a", set(queues[:2])),
         ("broker-b", set(queues[2:])),

@@ -38,7 +38,7 @@ def test_4_1_all_topics_are_done_and_their_answers_joined(cluster):
     consumer = push(cluster)
     consumer.subscribe("U")
     consumer.start()
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert queues_of(consumer) + queues_of(consumer, "U") == queues
 
 
@@ -55,10 +55,12 @@ def test_4_1_a_failing_topic_is_not_balanced_and_leaves_the_others_alone(cluster
     consumer = push(cluster, listener=listener)
     consumer.subscribe("U")
     consumer.start()
-    assert not consumer.rebalance.do_rebalance(False)
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert calls == ["T", "U"]
     assert len(consumer.rebalance.process_queue_table) == 5
-    assert consumer.rebalance.do_rebalance(False), "nothing has changed, so nobody was told and nothing failed"
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)), (
+        "nothing has changed, so nobody was told and nothing failed"
+    )
 
 
 def test_4_1_a_failing_retry_topic_does_not_count(cluster):
@@ -70,18 +72,20 @@ def test_4_1_a_failing_retry_topic_does_not_count(cluster):
             raise RuntimeError("user code")
 
     consumer = started(push(cluster, listener=listener))
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert len(queues_of(consumer, RETRY)) == 1
 
 
 def test_4_1_lists_without_an_order_fail_the_topic_before_the_strategy_is_asked(cluster):
     cluster.add_topic("T", 2)
     consumer = started(push(cluster, strategy=strategy("CONFIG", message_queues=[])))
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     cluster.broker.groups["g"][None] = None
     with pytest.raises(UnsortableError, match="null"):
         sorted_allocate(consumer.strategy, "g", consumer.client_id, frozenset(), [consumer.client_id, None])
-    assert not consumer.rebalance.do_rebalance(False), "CONFIG reads neither list and would have answered"
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)), (
+        "CONFIG reads neither list and would have answered"
+    )
 
 
 def test_4_1_topics_that_a_pass_adds_wait_for_the_next_and_those_it_removes_are_left_out(cluster):
@@ -98,7 +102,7 @@ def test_4_1_topics_that_a_pass_adds_wait_for_the_next_and_those_it_removes_are_
     consumer = push(cluster, listener=listener)
     consumer.subscribe("U")
     consumer.start()
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert heard == ["T"]
     cluster.clock.run_for(31_000)
     assert heard == ["T", "V"]
@@ -118,7 +122,7 @@ def test_4_1_only_concurrent_clustering_push_consumers_that_were_told_to_ask_a_b
 ):
     cluster.add_topic("T", 2)
     consumer = started(push(cluster, manager=manager_of(cluster, offset_directory=tmp_path), **settings))
-    consumer.rebalance.do_rebalance(consumer.orderly)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(consumer.orderly))
     assert bool(cluster.broker.asked("assignment")) == asks
 
 
@@ -145,19 +149,19 @@ def test_4_2_broadcasting_takes_every_queue_without_locks_or_client_list(cluster
     queues = cluster.add_topic("T", 3)
     consumer, changes = broadcasting
     consumer.start()
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert queues_of(consumer) == queues
     assert changes.heard == [("T", set(queues), set(queues))]
     assert cluster.broker.asked("lock") == cluster.broker.asked("consumer_ids") == []
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert len(changes.heard) == 1
 
 
 def test_4_2_broadcasting_tells_a_missing_route_at_every_pass_and_counts_as_balanced(cluster, broadcasting):
     consumer, changes = broadcasting
     consumer.start()
-    assert consumer.rebalance.do_rebalance(True)
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert changes.heard == [("T", set(), set())] * 2
     assert RETRY not in consumer.rebalance.subscription_inner, "a broadcasting group has no retries"
 
@@ -167,10 +171,10 @@ def test_4_2_broadcasting_is_not_balanced_while_a_queue_has_no_offset(cluster, b
     cluster.broker.refuses["max_offset"] = ResponseError(1, "busy")
     consumer, _ = broadcasting
     consumer.start()
-    assert not consumer.rebalance.do_rebalance(True)
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert queues_of(consumer) == []
     cluster.broker.refuses.clear()
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
 
 
 # --- 4.2, CLUSTERING ---
@@ -193,7 +197,7 @@ def test_4_2_lists_are_sorted_before_the_strategy_sees_them(cluster):
     for name in ("y", "x", "x10"):
         consumer = started(push(cluster, name, manager=manager_of(cluster, allocate=allocate)))
     cluster.clock.run_for(3_000)
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert ids(queues_of(consumer)) == [4, 5, 6, 7], "x, x10, y: the second of three"
     assert seen[-1] == (frozenset, ["10.0.0.1@y", "10.0.0.1@x", "10.0.0.1@x10"])
 
@@ -204,14 +208,14 @@ def test_4_2_a_strategy_that_fails_is_not_balanced_and_changes_nothing(cluster):
     x.rebalance.strategy = strategy(
         "MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=lambda name: "", client_room=lambda client_id: "r"
     )
-    assert not x.rebalance.do_rebalance(False)
+    assert not x.client_factory.finish(x.rebalance.do_rebalance(False))
     assert queues_of(x) == before
 
 
 def test_4_2_a_strategy_that_answers_null_takes_everything_away(cluster):
     x, _ = two_clients(cluster)
     x.rebalance.strategy = strategy("CONFIG")
-    assert x.rebalance.do_rebalance(False)
+    assert x.client_factory.finish(x.rebalance.do_rebalance(False))
     assert queues_of(x) == []
 
 
@@ -221,7 +225,7 @@ def test_4_2_a_configured_queue_of_another_topic_is_taken_and_never_balanced(clu
     foreign = MessageQueue("U", "broker-a", 0)
     consumer = started(push(cluster, strategy=strategy("CONFIG", message_queues=[foreign])))
     for _ in range(2):
-        assert not consumer.rebalance.do_rebalance(False)
+        assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
         assert foreign not in consumer.rebalance.process_queue_table, "cut off, for U is not subscribed to"
     assert len(cluster.broker.asked("max_offset")) == 2
 
@@ -229,7 +233,7 @@ def test_4_2_a_configured_queue_of_another_topic_is_taken_and_never_balanced(clu
 def test_4_2_a_client_the_broker_does_not_know_yet_drops_its_queues(cluster):
     x, _ = two_clients(cluster)
     del cluster.broker.groups["g"]["10.0.0.1@x"]
-    assert x.rebalance.do_rebalance(False)
+    assert x.client_factory.finish(x.rebalance.do_rebalance(False))
     assert queues_of(x) == []
 
 
@@ -241,7 +245,7 @@ def test_4_2_no_client_list_keeps_the_queues_and_waits_the_usual_time(cluster, e
     x, _ = two_clients(cluster)
     before = queues_of(x)
     cluster.broker.refuses["consumer_ids"] = error
-    assert x.rebalance.do_rebalance(False)
+    assert x.client_factory.finish(x.rebalance.do_rebalance(False))
     assert queues_of(x) == before
 
 
@@ -254,7 +258,7 @@ def test_4_2_no_route_keeps_the_queues_is_told_at_every_pass_and_before_5_5_clie
     changes.heard.clear()
     asked = len(cluster.broker.asked("consumer_ids"))
     for _ in range(2):
-        assert x.rebalance.do_rebalance(False)
+        assert x.client_factory.finish(x.rebalance.do_rebalance(False))
     assert queues_of(x) == before
     assert len(cluster.broker.asked("consumer_ids")) == asked + (2 if profile == "5.3" else 0)
     assert changes.heard == [("T", set(), set())] * 2
@@ -264,7 +268,7 @@ def test_4_2_a_retry_topic_without_a_route_is_told_to_nobody(cluster):
     changes = Changes()
     cluster.add_topic("T", 1)
     consumer = started(push(cluster, listener=changes))
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert RETRY in consumer.rebalance.subscription_inner
     assert [topic for topic, _, _ in changes.heard] == ["T"]
 
@@ -273,9 +277,9 @@ def test_4_2_a_strategy_error_keeps_the_queues_and_is_tried_again_soon(cluster):
     x, _ = two_clients(cluster, profile=PROFILES["5.3"])
     before = queues_of(x)
     cluster.add_topic("T", 4, perm=2)
-    x.client_factory.update_topic_route("T")
+    x.client_factory.finish(x.client_factory.update_topic_route("T"))
     assert x.rebalance.topic_subscribe_info["T"] == frozenset(), "nothing to read is an empty view, not a missing one"
-    assert not x.rebalance.do_rebalance(False)
+    assert not x.client_factory.finish(x.rebalance.do_rebalance(False))
     assert queues_of(x) == before
 
 
@@ -284,26 +288,28 @@ def test_4_2_an_empty_result_takes_everything_away_and_is_balanced(cluster):
     assert [len(queues_of(x)), len(queues_of(y))] == [1, 0]
     started(push(cluster, "a"))
     cluster.clock.run_for(3_000)
-    assert x.rebalance.do_rebalance(False)
+    assert x.client_factory.finish(x.rebalance.do_rebalance(False))
     assert [len(queues_of(x)), len(queues_of(y))] == [0, 0]
 
 
 def test_4_2_a_name_server_that_does_not_answer_in_a_pass_fails_the_topic(cluster):
     consumer = started(push(cluster, manager=manager_of(cluster, profile=PROFILES["5.3"])))
     cluster.name_server_down = True
-    assert not consumer.rebalance.do_rebalance(False), "no broker of T is known, so its route is asked for"
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)), (
+        "no broker of T is known, so its route is asked for"
+    )
 
 
 def test_4_2_since_5_5_a_pass_without_a_route_asks_nobody(cluster):
     consumer = started(push(cluster))
     cluster.name_server_down = True
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     cluster.name_server_down = False
     cluster.add_topic("T", 1)
-    consumer.client_factory.update_topic_route("T")
+    consumer.client_factory.finish(consumer.client_factory.update_topic_route("T"))
     cluster.name_server_down = True
     consumer.client_factory.routes._routes.clear()
-    assert not consumer.rebalance.do_rebalance(False), (
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)), (
         "there is something to divide, but nobody is known who could say among whom"
     )
 

@@ -99,7 +99,7 @@ def test_8_before_4_9_0_consumers_of_one_process_shared_a_client(cluster):
 def test_8_only_a_pass_of_5_x_tells_that_something_is_left_undone(cluster, profile):
     consumer = consumer_of(cluster, profile)
     cluster.broker.refuses["max_offset"] = BROKEN
-    assert consumer.client_factory.do_rebalance() == (profile is OLD)
+    assert consumer.client_factory.finish(consumer.client_factory.do_rebalance()) == (profile is OLD)
 
 
 @each
@@ -117,7 +117,7 @@ def test_8_only_5_x_tries_again_half_a_second_after_a_failed_lock(cluster, profi
     cluster.broker.locks["g", QUEUE] = "somebody", START
     consumer = consumer_of(cluster, profile, orderly=True)
     before = cluster.clock.timers_due_in(500)
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert cluster.clock.timers_due_in(500) == before + (profile is not OLD)
 
 
@@ -125,7 +125,7 @@ def test_8_only_5_x_tries_again_half_a_second_after_a_failed_lock(cluster, profi
 def test_8_the_first_pull_waits_half_a_second_only_in_5_x(cluster, profile):
     pulls = ManualPulls()
     consumer = consumer_of(cluster, profile, dispatcher=pulls)
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert [delay for _, delay in pulls.pulls] == [profile.dispatch_delay] * 2
     assert profile.dispatch_delay == (500 if profile is not OLD else 0)
 
@@ -134,10 +134,10 @@ def test_8_the_first_pull_waits_half_a_second_only_in_5_x(cluster, profile):
 def test_8_the_removal_of_an_ordered_queue_waits_half_a_second_or_a_whole_one(cluster, profile):
     for left in (500, 501, 1_000, 1_001):
         consumer = consumer_of(cluster, profile, orderly=True)
-        consumer.rebalance.do_rebalance(True)
+        consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
         consumer.rebalance.process_queue_table[QUEUE].begin_consuming(cluster.clock.now() + left)
         give(consumer, [])
-        consumer.rebalance.do_rebalance(True)
+        consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
         assert (QUEUE not in consumer.rebalance.process_queue_table) == (left <= profile.ordered_lock_wait)
         consumer.shutdown()
 
@@ -145,10 +145,10 @@ def test_8_the_removal_of_an_ordered_queue_waits_half_a_second_or_a_whole_one(cl
 @each
 def test_8_messages_that_wait_delay_the_unlock_by_20_s_in_4_9_only(cluster, profile):
     consumer = consumer_of(cluster, profile, orderly=True)
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     consumer.rebalance.process_queue_table[QUEUE].add_messages(1, 100)
     give(consumer, [])
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert len(consumer.rebalance.process_queue_table) == 0
     assert (cluster.broker.holder("g", QUEUE) is None) == (profile is not OLD)
     assert cluster.broker.holder("g", QUEUE._replace(queue_id=1)) is None, "nothing waited in the other"
@@ -161,30 +161,30 @@ def test_8_messages_that_wait_delay_the_unlock_by_20_s_in_4_9_only(cluster, prof
 
 def test_8_a_removal_is_never_forced_in_4_9(cluster):
     consumer = consumer_of(cluster, OLD, orderly=True)
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     process_queue = consumer.rebalance.process_queue_table[QUEUE]
     process_queue.begin_consuming()
     consumer.offset_store.update_offset(QUEUE, 5, increase_only=False)
     give(consumer, [])
     for _ in range(3):
         cluster.clock.jump(30_000)
-        consumer.rebalance.do_rebalance(True)
+        consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert QUEUE in consumer.rebalance.process_queue_table
     assert cluster.broker.offsets["g", QUEUE] == 5
     assert consumer.offset_store.offsets() == {}, "stored and forgotten before the lock is tried"
     assert process_queue.try_unlock_times == 3
     process_queue.end_consuming()
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert len(consumer.rebalance.process_queue_table) == 0
 
 
 def test_8_a_late_unlock_comes_after_a_shutdown_but_not_after_death(cluster):
     for dies in (False, True):
         consumer = consumer_of(cluster, OLD, orderly=True)
-        consumer.rebalance.do_rebalance(True)
+        consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
         consumer.rebalance.process_queue_table[QUEUE].add_messages(1, 100)
         give(consumer, [])
-        consumer.rebalance.do_rebalance(True)
+        consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
         if dies:
             consumer.client_factory.kill()
         else:
@@ -196,9 +196,9 @@ def test_8_a_late_unlock_comes_after_a_shutdown_but_not_after_death(cluster):
 @each
 def test_8_locks_of_dropped_queues_are_renewed_in_4_9_only(cluster, profile):
     consumer = consumer_of(cluster, profile, orderly=True)
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     consumer.rebalance.process_queue_table[QUEUE].dropped = True
-    consumer.rebalance.lock_all()
+    consumer.client_factory.finish(consumer.rebalance.lock_all())
     *_, (*_, asked, _) = cluster.broker.asked("lock")
     assert (QUEUE in asked) == (profile is OLD)
 
@@ -208,7 +208,7 @@ def test_8_an_ordered_broadcasting_group_locks_in_4_9_only(cluster, profile, tmp
     manager = manager_of(cluster, profile=profile, offset_directory=tmp_path)
     consumer = started(push(cluster, manager=manager, orderly=True, message_model=MessageModel.BROADCASTING))
     cluster.broker.locks["g", QUEUE] = "somebody", START
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert ids(queues_of(consumer)) == ([0, 1] if profile is not OLD else [1])
 
 
@@ -220,7 +220,7 @@ def test_8_a_missing_route_is_told_in_5_x_only(cluster, profile, model, tmp_path
     consumer = started(push(cluster, manager=manager, listener=changes, message_model=model, topic="nowhere"))
     before = consumer.rebalance.subscription_inner["nowhere"].sub_version
     cluster.clock.jump(5)
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert changes.heard == ([("nowhere", set(), set())] if profile is not OLD else [])
     assert consumer.rebalance.subscription_inner["nowhere"].sub_version == before + (5 if profile is not OLD else 0)
 
@@ -230,7 +230,7 @@ def test_8_an_error_that_is_no_client_error_fails_the_topic_in_5_x_and_skips_the
     cluster.broker.offsets["g", QUEUE._replace(queue_id=1)] = 3
     consumer = consumer_of(cluster, profile, consume_from_where=ConsumeFromWhere.TIMESTAMP)
     consumer.consume_timestamp = "yesterday"
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert ids(queues_of(consumer)) == ([] if profile is not OLD else [1])
 
 
@@ -241,10 +241,10 @@ def test_8_an_offset_that_cannot_be_read_is_an_error_in_5_x_and_minus_one_in_4_9
     compute = consumer.rebalance.compute_pull_from_where_with_exception
     if profile is not OLD:
         with pytest.raises(ClientError, match="cannot be read"):
-            compute(QUEUE)
+            consumer.client_factory.finish(compute(QUEUE))
     else:
-        assert compute(QUEUE) == -1
-    consumer.rebalance.do_rebalance(False)
+        assert consumer.client_factory.finish(compute(QUEUE)) == -1
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert queues_of(consumer) == [], "left out either way"
 
 
@@ -255,18 +255,18 @@ def test_8_a_first_offset_below_zero_is_an_error_in_5_x_and_passed_on_in_4_9(clu
     compute = consumer.rebalance.compute_pull_from_where_with_exception
     if profile is not OLD:
         with pytest.raises(ClientError, match="as -5"):
-            compute(QUEUE)
+            consumer.client_factory.finish(compute(QUEUE))
     else:
-        assert compute(QUEUE) == -5
+        assert consumer.client_factory.finish(compute(QUEUE)) == -5
 
 
 def test_8_an_ordered_queue_of_4_9_is_pulled_from_an_offset_below_zero(cluster):
     pulls = ManualPulls()
     consumer = consumer_of(cluster, OLD, orderly=True, dispatcher=pulls)
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     request, _ = pulls.pulls[0]
     cluster.broker.max_offsets[request.queue] = -5
-    assert consumer.rebalance.prepare_ordered_pull(request)
+    assert consumer.client_factory.finish(consumer.rebalance.prepare_ordered_pull(request))
     assert (request.next_offset, request.previously_locked) == (-5, True)
 
 
@@ -277,9 +277,9 @@ def test_8_a_brokers_failure_reads_as_no_offset_in_4_9_so_messages_are_skipped(c
     cluster.broker.refuses["query_offset"] = BROKEN
     pulls = ManualPulls()
     consumer = consumer_of(cluster, profile, dispatcher=pulls)
-    read = consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)
+    read = consumer.client_factory.finish(consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE))
     assert read == (-2 if profile is not OLD else -1)
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert [r.next_offset for r, _ in pulls.pulls if r.queue == QUEUE] == ([] if profile is not OLD else [90])
 
 
@@ -287,14 +287,16 @@ def test_8_a_brokers_failure_reads_as_no_offset_in_4_9_so_messages_are_skipped(c
 def test_8_no_answer_at_all_is_unreadable_in_both(cluster, profile):
     consumer = consumer_of(cluster, profile)
     cluster.broker.down = True
-    assert consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE) == -2
+    assert (
+        consumer.client_factory.finish(consumer.offset_store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)) == -2
+    )
 
 
 @each
 def test_8_a_push_consumers_own_listener_hears_in_5_x_only(cluster, profile):
     changes = Changes()
     consumer = consumer_of(cluster, profile, listener=changes)
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert len(changes.heard) == (1 if profile is not OLD else 0)
     assert len(queues_of(consumer)) == 2
 
@@ -302,7 +304,7 @@ def test_8_a_push_consumers_own_listener_hears_in_5_x_only(cluster, profile):
 @each
 def test_8_brokers_are_asked_to_assign_in_5_x_only(cluster, profile):
     consumer = consumer_of(cluster, profile, client_rebalance=False)
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert bool(cluster.broker.asked("assignment")) == (profile is not OLD)
     assert len(queues_of(consumer)) == (0 if profile is not OLD else 2)
 
@@ -310,7 +312,7 @@ def test_8_brokers_are_asked_to_assign_in_5_x_only(cluster, profile):
 @each
 def test_8_heartbeats_of_the_second_form_exist_in_5_x_only(cluster, profile):
     consumer = started(push(cluster, manager=manager_of(cluster, profile=profile, heartbeat_v2=True)))
-    consumer.client_factory.send_heartbeat_to_all_brokers()
+    consumer.client_factory.finish(consumer.client_factory.send_heartbeat_to_all_brokers())
     *_, (*_, heartbeat) = cluster.broker.asked("heartbeat")
     assert heartbeat.without_subscriptions == bool(heartbeat.fingerprint) == (profile is not OLD)
 
@@ -331,14 +333,14 @@ def test_a_connection_that_comes_back_triggers_a_pass_in_5_x_only(cluster, profi
 def test_a_view_without_queues_is_a_missing_route_in_5_5_and_fails_the_strategy_before(cluster, profile, view):
     changes = Changes()
     consumer = consumer_of(cluster, profile, listener=changes)
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     held, asked = queues_of(consumer), len(cluster.broker.asked("consumer_ids"))
     changes.heard.clear()
     if view is None:
         del consumer.rebalance.topic_subscribe_info["T"]
     else:
         consumer.rebalance.topic_subscribe_info["T"] = view
-    balanced = [consumer.rebalance.do_rebalance(False) for _ in range(2)]
+    balanced = [consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)) for _ in range(2)]
     assert queues_of(consumer) == held and len(held) == 2, "what is consumed stays"
     assert balanced == [view is None or profile is NEW] * 2
     told = profile is NEW or (view is None and profile is MIDDLE)
@@ -354,7 +356,7 @@ def test_a_retry_topic_without_queues_is_told_to_nobody(cluster, profile):
     consumer.rebalance.topic_subscribe_info["%RETRY%g"] = frozenset()
     cluster.routes["%RETRY%g"] = cluster.routes["T"]
     assert set(consumer.rebalance.subscription_inner) == {"%RETRY%g"}
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert changes.heard == []
 
 
@@ -362,11 +364,11 @@ def test_a_retry_topic_without_queues_is_told_to_nobody(cluster, profile):
 def test_an_empty_client_list_is_skipped_in_5_5_and_fails_the_strategy_before(cluster, profile):
     changes = Changes()
     consumer = consumer_of(cluster, profile, listener=changes)
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     held = queues_of(consumer)
     changes.heard.clear()
     cluster.broker.consumer_ids = lambda consumer_group: []
-    assert consumer.rebalance.do_rebalance(False) == (profile is NEW)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)) == (profile is NEW)
     assert queues_of(consumer) == held and len(held) == 2
     assert changes.heard == []
 
@@ -376,10 +378,10 @@ def test_broadcasting_over_a_view_without_queues_lets_all_go_in_every_release(cl
     changes = Changes()
     manager = manager_of(cluster, profile=profile, offset_directory=tmp_path)
     consumer = started(push(cluster, manager=manager, listener=changes, message_model=MessageModel.BROADCASTING))
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     changes.heard.clear()
     consumer.rebalance.topic_subscribe_info["T"] = frozenset()
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert queues_of(consumer) == []
     assert changes.heard == ([] if profile is OLD else [("T", set(), set())])
 
@@ -417,8 +419,8 @@ PHYSICAL = MessageQueue("T", "broker-a", 0)
 @pytest.mark.parametrize("profile", [NEW, MIDDLE], ids=["5.5", "5.3"])
 def test_locks_of_logical_queues_are_renewed_and_given_back_in_5_5_only(profile):
     cluster, consumer = holding(profile, LOGICAL)
-    consumer.rebalance.lock_all()
-    consumer.rebalance.unlock_all(oneway=False)
+    consumer.client_factory.finish(consumer.rebalance.lock_all())
+    consumer.client_factory.finish(consumer.rebalance.unlock_all(oneway=False))
     both = {"broker-a": [set(LOGICAL[:2])], "broker-b": [set(LOGICAL[2:])]}
     expected = both if profile is NEW else {"broker-a": [], "broker-b": []}
     assert renewed(cluster) == renewed(cluster, "unlock") == expected
@@ -427,7 +429,7 @@ def test_locks_of_logical_queues_are_renewed_and_given_back_in_5_5_only(profile)
 @pytest.mark.parametrize("profile", [NEW, MIDDLE], ids=["5.5", "5.3"])
 def test_before_5_5_a_physical_queue_takes_logical_ones_of_its_broker_along(profile):
     cluster, consumer = holding(profile, [PHYSICAL, *LOGICAL])
-    consumer.rebalance.lock_all()
+    consumer.client_factory.finish(consumer.rebalance.lock_all())
     assert renewed(cluster) == {
         "broker-a": [{PHYSICAL, *LOGICAL[:2]}],
         "broker-b": [set(LOGICAL[2:])] if profile is NEW else [],
@@ -457,11 +459,11 @@ def test_4_9_asks_for_a_route_before_each_commit_to_another_server_than_the_mast
     asked = len(cluster.routes_asked)
     for offset in (5, 6):
         store.update_offset(QUEUE, offset, increase_only=False)
-        store.persist(QUEUE)
+        store._factory.finish(store.persist(QUEUE))
         assert cluster.broker.offsets["g", QUEUE] == offset
     assert [address for _, _, _, address, *_ in cluster.broker.asked("update_offset")] == ["broker-a:slave"] * 2
     assert len(cluster.routes_asked) - asked == (2 if profile is OLD else 0)
-    assert store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE) == 6
+    assert store._factory.finish(store.read_offset(QUEUE, ReadOffsetType.READ_FROM_STORE)) == 6
     assert len(cluster.routes_asked) - asked == (3 if profile is OLD else 1), "to read, all releases ask"
 
 
@@ -473,7 +475,7 @@ def test_4_9_commits_to_the_master_that_the_route_then_tells(cluster, profile):
     routes.broker_addresses["broker-a"] = {1: "broker-a:slave"}
     routes.has_changed = lambda topic, route: True
     consumer.offset_store.update_offset(QUEUE, 5, increase_only=False)
-    consumer.offset_store.persist(QUEUE)
+    consumer.client_factory.finish(consumer.offset_store.persist(QUEUE))
     *_, (_, _, _, address, *_) = cluster.broker.asked("update_offset")
     assert address == ("broker-a:master" if profile is OLD else "broker-a:slave")
 
@@ -481,4 +483,6 @@ def test_4_9_commits_to_the_master_that_the_route_then_tells(cluster, profile):
 @each
 def test_an_offset_of_no_queue_is_minus_three_and_minus_one_in_4_9(cluster, profile):
     store = consumer_of(cluster, profile).offset_store
-    assert [store.read_offset(None, where) for where in ReadOffsetType] == [-1 if profile is OLD else -3] * 3
+    assert [store._factory.finish(store.read_offset(None, where)) for where in ReadOffsetType] == [
+        -1 if profile is OLD else -3
+    ] * 3

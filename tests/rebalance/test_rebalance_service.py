@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from little_cluster import START, Changes, LittleCluster, VirtualClock, manager_of, push, queues_of, started
 
-from rmqalloc.rebalance import ClientIdentity, Intervals, PullConsumer, PushConsumer, RebalanceService
+from rmqalloc.rebalance import (
+    BlockingDriver,
+    ClientIdentity,
+    Intervals,
+    Lane,
+    PullConsumer,
+    PushConsumer,
+    RebalanceService,
+)
+from rmqalloc.rebalance.driving import nothing
 from rmqalloc.remoting import PROFILES, RemotingError
 
 NEW, MIDDLE, OLD = PROFILES.values()
@@ -21,12 +30,12 @@ class Passes:
         self.balanced = balanced
         self.times = []
         self.during = lambda: None
-        self.service = RebalanceService(self.clock, self.rebalance, profile, **settings)
+        self.service = RebalanceService(self.clock, Lane(BlockingDriver(None)), self.rebalance, profile, **settings)
 
     def rebalance(self):
         self.times.append(self.clock.now())
         self.during()
-        return self.balanced
+        return nothing(self.balanced)
 
 
 # --- 5.1 ---
@@ -167,11 +176,11 @@ def test_5_2_every_group_gets_a_pass_and_one_that_is_not_balanced_counts_for_all
     manager = manager_of(cluster)
     g, h = (started(push(cluster, "x", group=group, manager=manager)) for group in "gh")
     assert g.client_factory is h.client_factory
-    assert g.client_factory.do_rebalance()
+    assert g.client_factory.finish(g.client_factory.do_rebalance())
     assert len(queues_of(g)) == len(queues_of(h)) == 4
     cluster.broker.refuses["max_offset"] = RemotingError("timeout")
     g.rebalance.destroy()
-    assert not g.client_factory.do_rebalance()
+    assert not g.client_factory.finish(g.client_factory.do_rebalance())
     assert len(queues_of(h)) == 4
 
 
@@ -194,7 +203,7 @@ def test_5_2_a_group_that_fails_altogether_leaves_the_answer_as_it_is(cluster):
     manager = manager_of(cluster)
     g = started(Failing(manager, "g", identity=ClientIdentity("10.0.0.1", "x")))
     h = started(push(cluster, "x", group="h", manager=manager))
-    assert g.client_factory.do_rebalance()
+    assert g.client_factory.finish(g.client_factory.do_rebalance())
     assert len(queues_of(h)) == 4
 
 
@@ -225,10 +234,10 @@ def test_5_2_a_pull_consumer_that_does_not_rebalance_is_balanced(cluster):
     consumer.subscribe("T")
     consumer.start()
     cluster.clock.run_for(2_000)
-    assert consumer.try_rebalance()
+    assert consumer.client_factory.finish(consumer.try_rebalance())
     assert queues_of(consumer) == []
     consumer.enable_rebalance = True
-    assert consumer.try_rebalance()
+    assert consumer.client_factory.finish(consumer.try_rebalance())
     assert len(queues_of(consumer)) == 4
 
 

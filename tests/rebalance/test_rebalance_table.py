@@ -7,6 +7,7 @@ from little_cluster import Changes, LittleCluster, ManualPulls, ids, manager_of,
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.rebalance import ProcessQueue, PullConsumer, QueueTable, RemoteOffsetStore
+from rmqalloc.rebalance.driving import nothing
 from rmqalloc.remoting import MessageModel, ResponseCode, ResponseError
 
 
@@ -24,7 +25,7 @@ def alone(cluster, n_queues=2, **settings):
     """A client that has every queue of its topic."""
     cluster.add_topic("T", n_queues)
     consumer = started(push(cluster, **settings))
-    assert consumer.rebalance.do_rebalance(consumer.orderly)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(consumer.orderly))
     return consumer
 
 
@@ -50,7 +51,7 @@ def test_4_3_queues_that_went_are_dropped_removed_and_stored(cluster):
     process_queue = table(consumer)[first]
     consumer.offset_store.update_offset(first, 7, increase_only=False)
     give(consumer, [second])
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert list(table(consumer)) == [second]
     assert process_queue.dropped
     assert offset_of(cluster, first) == 7
@@ -64,7 +65,7 @@ def test_4_3_queues_that_came_forget_a_stale_offset_and_are_dispatched_in_half_a
     queue = MessageQueue("T", "broker-a", 0)
     consumer.offset_store.update_offset(queue, 99, increase_only=False)
     cluster.broker.max_offsets[queue] = 5
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     ((request, delay),) = pulls.pulls
     assert (request.consumer_group, request.queue, request.next_offset, delay) == ("g", queue, 5, 500)
     assert request.process_queue is table(consumer)[queue]
@@ -76,10 +77,10 @@ def test_4_3_a_queue_not_pulled_for_more_than_120_s_is_made_anew(cluster, pulls)
     consumer = alone(cluster, dispatcher=pulls)
     before = dict(table(consumer))
     cluster.clock.jump(120_000)
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert dict(table(consumer)) == before, "strictly more"
     cluster.clock.jump(1)
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert table(consumer).keys() == before.keys()
     assert all(process_queue.dropped for process_queue in before.values())
     assert not set(table(consumer).values()) & set(before.values())
@@ -103,10 +104,10 @@ def test_4_3_a_queue_without_an_offset_is_left_to_the_next_pass(cluster):
     cluster.add_topic("T", 2)
     cluster.broker.refuses["query_offset"] = ResponseError(ResponseCode.SYSTEM_BUSY, "busy")
     consumer = started(push(cluster, listener=changes))
-    assert not consumer.rebalance.do_rebalance(False)
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert changes.heard == []
     cluster.broker.refuses.clear()
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert len(changes.heard) == 1
 
 
@@ -114,7 +115,7 @@ def test_4_3_a_lock_taken_for_a_queue_without_an_offset_stays_taken(cluster):
     (queue,) = cluster.add_topic("T", 1)
     cluster.broker.refuses["max_offset"] = ResponseError(ResponseCode.SYSTEM_BUSY, "busy")
     consumer = started(push(cluster, orderly=True))
-    assert not consumer.rebalance.do_rebalance(True)
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert cluster.broker.holder("g", queue) == consumer.client_id
     assert len(table(consumer)) == 0
 
@@ -137,7 +138,7 @@ def test_4_3_one_extra_pass_is_asked_for_however_many_locks_failed(cluster):
     cluster.broker.lock("g", "somebody", queues)
     consumer = started(push(cluster, orderly=True))
     before = cluster.clock.timers_due_in(500)
-    assert not consumer.rebalance.do_rebalance(True)
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert cluster.clock.timers_due_in(500) == before + 1
 
 
@@ -151,15 +152,17 @@ def test_4_3_a_dropped_ordered_queue_that_stays_blocks_its_own_return_for_120_s(
     stuck.pulling = False
     stuck.begin_consuming()
     give(consumer, [second])
-    assert consumer.rebalance.do_rebalance(True), "it works on the right queues, though one is still in the table"
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True)), (
+        "it works on the right queues, though one is still in the table"
+    )
     assert stuck.dropped and first in table(consumer)
     give(consumer, [first, second])
     stuck.end_consuming()
     cluster.clock.jump(120_000)
-    assert not consumer.rebalance.do_rebalance(True)
+    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert table(consumer)[first] is stuck
     cluster.clock.jump(1)
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert table(consumer)[first] is not stuck
 
 
@@ -169,7 +172,7 @@ class ScriptedStore(RemoteOffsetStore):
     unreadable = frozenset()
 
     def read_offset(self, queue, where):
-        return -2 if queue.queue_id in self.unreadable else 0
+        return nothing(-2 if queue.queue_id in self.unreadable else 0)
 
 
 @given(st.lists(st.tuples(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5))), min_size=1, max_size=5))
@@ -188,7 +191,7 @@ def test_4_3_the_table_becomes_the_target_and_says_whether_it_changed(steps):
         cluster.broker.groups = {"g": {consumer.client_id: None}}
         cluster.add_topic("T", 1)
         consumer.client_factory.routes.put("T", cluster.routes["T"])
-        balanced = impl.do_rebalance(False)
+        balanced = impl.client_factory.finish(impl.do_rebalance(False))
         expected = {queue for queue in queues if queue in before or queue.queue_id not in unreadable}
         assert set(table(consumer)) == expected
         assert balanced == (expected == queues)
@@ -210,7 +213,7 @@ def test_4_4_pull_consumers_store_and_forget(cluster):
     (queue,) = queues_of(consumer)
     consumer.offset_store.update_offset(queue, 3, increase_only=False)
     give(consumer, [])
-    assert consumer.rebalance.do_rebalance(False)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert offset_of(cluster, queue) == 3
     assert consumer.offset_store.offsets() == {}
 
@@ -221,7 +224,7 @@ def test_4_4_an_ordered_queue_is_stored_unlocked_one_way_and_forgotten(cluster):
     process_queue = table(consumer)[queue]
     consumer.offset_store.update_offset(queue, 3, increase_only=False)
     give(consumer, [])
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert offset_of(cluster, queue) == 3
     assert len(cluster.broker.asked("update_offset")) == 2, "at once, and again when the consume lock was got"
     assert cluster.broker.holder("g", queue) is None
@@ -237,7 +240,9 @@ def test_4_4_an_ordered_queue_waits_half_a_second_for_its_messages(cluster, left
     process_queue = table(consumer)[queue]
     process_queue.begin_consuming(None if left is None else cluster.clock.now() + left)
     give(consumer, [])
-    assert consumer.rebalance.do_rebalance(True), "what works is what was given: nothing"
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True)), (
+        "what works is what was given: nothing"
+    )
     assert process_queue.dropped
     assert (queue not in table(consumer)) == goes
     assert process_queue.try_unlock_times == (0 if goes else 1)
@@ -251,13 +256,13 @@ def test_4_4_a_removal_is_forced_once_the_lock_is_more_than_20_s_old(cluster):
     process_queue = table(consumer)[queue]
     process_queue.begin_consuming()
     give(consumer, [])
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     cluster.clock.jump(20_000)
-    consumer.rebalance.lock_all()
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.lock_all())
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert queue in table(consumer), "strictly more, and nobody renews the lock of a dropped queue"
     cluster.clock.jump(1)
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert queue not in table(consumer)
     assert process_queue.try_unlock_times == 2
     assert cluster.broker.holder("g", queue) is None
@@ -276,11 +281,11 @@ def test_4_4_an_error_on_the_way_counts_as_a_failed_removal(cluster):
     process_queue, good = table(consumer)[queue], consumer.offset_store
     give(consumer, [])
     consumer.offset_store = BrokenStore(consumer.client_factory, "g")
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert queue in table(consumer)
     assert process_queue.try_unlock_times == 1
     consumer.offset_store = good
-    consumer.rebalance.do_rebalance(True)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert queue not in table(consumer)
 
 
@@ -290,7 +295,7 @@ def test_4_4_an_ordered_broadcasting_queue_goes_like_any_other(cluster, tmp_path
     for process_queue in table(consumer).values():
         process_queue.begin_consuming()
     consumer.rebalance.topic_subscribe_info["T"] = frozenset()
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert len(table(consumer)) == 0
     assert cluster.broker.asked("unlock") == []
 
@@ -307,7 +312,7 @@ def test_4_5_topics_no_longer_subscribed_to_are_cut_off_without_a_word(cluster):
     changes.heard.clear()
     consumer.unsubscribe("T")
     assert table(consumer), "the next pass does it"
-    assert consumer.rebalance.do_rebalance(True)
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(True))
     assert len(table(consumer)) == 0
     assert process_queue.dropped
     assert changes.heard == []
@@ -319,13 +324,13 @@ def test_4_5_the_offset_left_over_is_forgotten_uncommitted_when_offsets_are_next
     cluster.add_topic("U", 1)
     consumer = alone(cluster, n_queues=1)
     consumer.subscribe("U")
-    consumer.client_factory.update_topic_route("U")
+    consumer.client_factory.finish(consumer.client_factory.update_topic_route("U"))
     (queue,) = queues_of(consumer)
     consumer.offset_store.update_offset(queue, 3, increase_only=False)
     consumer.unsubscribe("T")
-    consumer.rebalance.do_rebalance(False)
+    consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     assert consumer.offset_store.offsets() == {queue: 3}
-    consumer.persist_consumer_offset()
+    consumer.client_factory.finish(consumer.persist_consumer_offset())
     assert consumer.offset_store.offsets() == {}
     assert offset_of(cluster, queue) is None
 
@@ -367,11 +372,11 @@ def test_4_11_a_queue_is_taken_out_with_one_try_to_remove_it(cluster):
     first, second = queues_of(consumer)
     process_queue = table(consumer)[first]
     process_queue.begin_consuming()
-    consumer.rebalance.remove_process_queue(first)
+    consumer.client_factory.finish(consumer.rebalance.remove_process_queue(first))
     assert first not in table(consumer) and process_queue.dropped
     assert process_queue.try_unlock_times == 1, "the answer does not matter"
     assert cluster.broker.holder("g", first) == consumer.client_id
-    consumer.rebalance.remove_process_queue(first)
+    consumer.client_factory.finish(consumer.rebalance.remove_process_queue(first))
     assert ids(queues_of(consumer)) == [second.queue_id]
 
 

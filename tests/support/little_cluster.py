@@ -271,7 +271,7 @@ def manager_of(cluster, **settings):
     """A process of its own."""
     settings.setdefault("pid", 1)
     settings.setdefault("random", Random(7))
-    return MQClientManager(cluster.clock, cluster.connect, **settings)
+    return MQClientManager(cluster.clock, settings.pop("connect", cluster.connect), **settings)
 
 
 def push(cluster, name="x", group="g", topic="T", manager=None, **settings):

@@ -1,0 +1,255 @@
+"""How a client waits without holding anything back: its work as steps that yield requests, and drivers that answer them.
+
+Java spreads a client over threads, each of which blocks in its requests. Here the same work is a generator (`Steps`) that
+yields a `Request` where Java would block, and goes on with its answer, or with its error where none came. What was one of
+Java's threads is a `Lane`: it does one thing after another, each to its end, and no lane waits for another one.
+
+Three drivers take steps to their end: `BlockingDriver` over a `Remoting` whose requests block (in virtual time such a request
+spends its time on the clock), `VirtualDriver` for answers that come while time passes, and the asyncio driver of
+`rmqalloc.client`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+from collections.abc import Callable, Generator
+from itertools import count
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+from rmqalloc.defects import refuse_defect
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+class Request(NamedTuple):
+    """One question to a name server or broker.
+
+    Attributes
+    ----------
+    method : str
+        A method of `rmqalloc.rebalance.Remoting`.
+    arguments : tuple
+        Its arguments, in order.
+    """
+
+    method: str
+    arguments: tuple[Any, ...]
+
+    @property
+    def address(self) -> str | None:
+        """Return the broker that is asked, None for a name server."""
+        return None if self.method == "topic_route" else self.arguments[0]
+
+
+Steps = Generator[Request, Any, T]
+"""Work that yields requests, is sent their answers, and returns a result; a request that fails is thrown in as its error."""
+
+Done = Callable[[Any, BaseException | None], None]
+"""``done(result, error)``: steps have ended, with a result or with the error that they raised."""
+
+
+def nothing(result: T) -> Steps[T]:
+    """Return a result without a request.
+
+    Examples
+    --------
+    >>> BlockingDriver(None).finish(nothing(7))
+    7
+    """
+    return result
+    yield
+
+
+@runtime_checkable
+class Driver(Protocol):
+    """Takes steps to their end."""
+
+    def drive(self, steps: Steps[Any], done: Done) -> None:
+        """Send each request of ``steps``, answer it, and call ``done`` once, when they have ended.
+
+        Answers are sent in by the clock's thread, never two at once. It may return before the steps have ended.
+        """
+
+
+class BlockingDriver:
+    """Drives steps by ports that block: `drive` returns when they have ended.
+
+    Parameters
+    ----------
+    remoting : Remoting
+        Answers requests.
+
+    Examples
+    --------
+    >>> class Broker:
+    ...     def consumer_ids(self, address, consumer_group):
+    ...         return [f"x of {consumer_group} at {address}"]
+    >>> def steps():
+    ...     found = yield Request("consumer_ids", ("10.0.0.1:10911", "g"))
+    ...     return found[0]
+    >>> BlockingDriver(Broker()).finish(steps())
+    'x of g at 10.0.0.1:10911'
+    """
+
+    def __init__(self, remoting: Any) -> None:
+        self.remoting = remoting
+
+    def drive(self, steps: Steps[Any], done: Done) -> None:
+        """Take steps to their end, then call ``done``."""
+        try:
+            result = self.finish(steps)
+        except Exception as error:
+            done(None, error)
+        else:
+            done(result, None)
+
+    def finish(self, steps: Steps[T]) -> T:
+        """Take steps to their end and return their result, or raise their error."""
+        remoting = self.remoting
+        try:
+            method, arguments = next(steps)
+            while True:
+                try:
+                    answer = getattr(remoting, method)(*arguments)
+                except Exception as error:
+                    method, arguments = steps.throw(error)
+                else:
+                    method, arguments = steps.send(answer)
+        except StopIteration as end:
+            return end.value  # type: ignore[no-any-return]
+
+
+class VirtualDriver:
+    """Drives steps by answers that are given when somebody likes: in virtual time, or as a script releases them.
+
+    Parameters
+    ----------
+    begin : callable
+        ``begin(request, answered)`` begins a request; ``answered(answer, error)`` is to be called once, then or later.
+
+    Examples
+    --------
+    >>> waiting, ended = [], []
+    >>> driver = VirtualDriver(lambda request, answered: waiting.append(answered))
+    >>> def steps():
+    ...     return (yield Request("max_offset", ("10.0.0.1:10911", None)))
+    >>> driver.drive(steps(), lambda result, error: ended.append(result))
+    >>> len(ended)
+    0
+    >>> waiting[0](40, None)
+    >>> ended
+    [40]
+    """
+
+    def __init__(self, begin: Callable[[Request, Done], None]) -> None:
+        self._begin = begin
+
+    def drive(self, steps: Steps[Any], done: Done) -> None:
+        """Take steps to their first request; the answers take them further."""
+        self._go_on(steps, done, None, None)
+
+    def _go_on(self, steps: Steps[Any], done: Done, answer: Any, failed: BaseException | None) -> None:
+        try:
+            request = steps.send(answer) if failed is None else steps.throw(failed)
+        except StopIteration as end:
+            done(end.value, None)
+            return
+        except Exception as error:
+            done(None, error)
+            return
+        self._begin(request, lambda result, error: self._go_on(steps, done, result, error))
+
+
+class Lane:
+    """One of Java's threads of a client: what it is given it does one after the other, what was due first first.
+
+    Parameters
+    ----------
+    driver : Driver
+        Takes what it does to its end.
+
+    Attributes
+    ----------
+    is_busy : bool
+        Something is at work in it.
+
+    Examples
+    --------
+    >>> lane, ended = Lane(BlockingDriver(None)), []
+    >>> lane.do(nothing("a"), lambda result, error: ended.append(result))
+    >>> ended
+    ['a']
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._waiting: list[tuple[int, int, Steps[Any], Done]] = []
+        self._order = count()
+        self._done: Done = _nobody_waits
+        self._goes_on = False
+        self.is_busy = False
+
+    def do(self, steps: Steps[Any], done: Done, due: int = 0) -> None:
+        """Do this when its turn comes, then call ``done``; of what waits, that with the earliest ``due`` (ms) comes first."""
+        if self.is_busy or self._goes_on or self._waiting:
+            heapq.heappush(self._waiting, (due, next(self._order), steps, done))
+            self._next()
+            return
+        self._goes_on = True
+        try:
+            self._begin(steps, done)
+        finally:
+            self._goes_on = False
+        if self._waiting:
+            self._next()
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Return True if something waits for its turn."""
+        return bool(self._waiting)
+
+    def forget_waiting(self) -> None:
+        """Drop what has not begun; ``done`` of it is never called."""
+        self._waiting.clear()
+
+    def _next(self) -> None:
+        """Begin what waits; what ends at once is followed by this loop, not by a call within a call."""
+        if self.is_busy or self._goes_on:
+            return
+        self._goes_on = True
+        try:
+            while self._waiting and not self.is_busy:
+                _, _, steps, done = heapq.heappop(self._waiting)
+                self._begin(steps, done)
+        finally:
+            self._goes_on = False
+
+    def _begin(self, steps: Steps[Any], done: Done) -> None:
+        self.is_busy = True
+        self._done = done
+        self._driver.drive(steps, self._ended)
+
+    def _ended(self, result: Any, error: BaseException | None) -> None:
+        self.is_busy = False
+        self._done(result, error)
+        if self._waiting:
+            self._next()
+
+
+def _nobody_waits(_result: Any, _error: BaseException | None) -> None:
+    """Stand for the ``done`` of a lane that has done nothing yet."""
+
+
+def logged(what: str) -> Done:
+    """Return a ``done`` for work that nobody waits for: its error is logged."""
+
+    def done(_result: Any, error: BaseException | None) -> None:
+        if error is not None:
+            if isinstance(error, Exception):
+                refuse_defect(error)
+            log.warning("%s failed", what, exc_info=error)
+
+    return done

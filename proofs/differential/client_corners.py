@@ -6,11 +6,14 @@ from differential.corner import Corner, Seen
 
 
 def _shut_down_in_order(seen: Seen) -> dict[str, str]:
-    """Groups by name of ordered consumers that are shut down and still have queues."""
+    """Groups by name of ordered consumers that are shut down, or on their way to it, and still have queues."""
+    asked = {event["consumer"] for event in seen.events[: seen.index + 1] if event["kind"] == "shutdown"}
     return {
         name: seen.config["consumers"][name]["group"]
         for name, one in seen.java["consumers"].items()
-        if one["state"] == "SHUTDOWN_ALREADY" and one["table"] and seen.config["consumers"][name].get("orderly")
+        if (one["state"] == "SHUTDOWN_ALREADY" or name in asked)
+        and one["table"]
+        and seen.config["consumers"][name].get("orderly")
     }
 
 

@@ -10,6 +10,7 @@ from little_cluster import START
 
 from differential.client_world import (
     Dispatcher,
+    SteadyRandom,
     StubRemoting,
     TwinRandom,
     World,
@@ -23,13 +24,18 @@ from rmqalloc import strategy
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import (
     ClientIdentity,
+    Driver,
     LitePullConsumer,
+    MQClientFactory,
     MQClientManager,
     ProcessQueue,
     PullConsumer,
     PushConsumer,
     ReadOffsetType,
+    Remoting,
+    Steps,
 )
+from rmqalloc.rebalance.driving import nothing
 from rmqalloc.remoting import ConsumeFromWhere, MessageModel
 from rmqalloc.strategies import Strategy
 
@@ -87,6 +93,7 @@ class ClientTwin:
         self.profile = release.profile
         self._specs = config["consumers"]
         self._members: dict[str, Any] = {}
+        self._leaving: list[Any] = []
         self._known: dict[str, dict[MessageQueue, ProcessQueue]] = {}
         self._directory: Path | None = None
         for given in config["answers"]:
@@ -95,13 +102,17 @@ class ClientTwin:
             self._directory = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
         self._manager = MQClientManager(
             self.world.clock,
-            lambda factory: StubRemoting(self.world, factory),
+            self._connected,
             profile=release.profile,
-            random=TwinRandom(config["seed"]),
+            random=(SteadyRandom if config.get("delays") else TwinRandom)(config["seed"]),
             heartbeat_v2=any(spec["heartbeat v2"] for spec in self._specs.values()),
             pid=1,
             offset_directory=self._directory or Path(tempfile.gettempdir()) / "unused",
         )
+
+    def _connected(self, factory: MQClientFactory) -> Remoting | Driver:
+        """Requests are answered at once."""
+        return StubRemoting(self.world, factory)
 
     def __del__(self) -> None:
         if self._directory is not None:
@@ -130,11 +141,13 @@ class ClientTwin:
             self._start(event["consumer"])
         else:
             member = self._members[event["consumer"]]
+            if kind == "shutdown":
+                self._leaving.append(member)
             if "queue" not in event:
                 return OF_CONSUMER[kind](member, event)
             queue = chosen(member, event["queue"], kind == "pop")
             if kind in ("pull", "pop"):
-                return self._pull(member, queue, kind == "pop")
+                return finished(member, self._pull(member, queue, kind == "pop"))
             if kind in OF_PROCESS_QUEUE:
                 return OF_PROCESS_QUEUE[kind](self, member, member.rebalance.process_queue_table[queue], queue, event)
             return OF_QUEUE[kind](member, queue, event)
@@ -180,7 +193,7 @@ class ClientTwin:
 
     # --- What whoever pulls does with the product ---
 
-    def _pull(self, member: Any, queue: MessageQueue, pops: bool) -> Any:
+    def _pull(self, member: Any, queue: MessageQueue, pops: bool) -> Steps[Any]:
         """``DefaultMQPushConsumerImpl.pullMessage`` and ``popMessage`` up to the request itself."""
         request = self.world.requests.get((pops, member.consumer_group, queue))
         if request is None:
@@ -191,7 +204,7 @@ class ClientTwin:
                 process_queue.last_pop_timestamp = self.world.clock.now()
             else:
                 process_queue.last_pull_timestamp = self.world.clock.now()
-            later = self._refused(member, request, pops)
+            later = yield from self._refused(member, request, pops)
             if later is None:
                 self.world.see("pull", told(queue), -1 if pops else request.next_offset)
             elif pops:
@@ -200,7 +213,7 @@ class ClientTwin:
                 member.dispatcher.pull_later(request, later)
         return None if pops else [request.next_offset, request.previously_locked]
 
-    def _refused(self, member: Any, request: Any, pops: bool) -> int | None:
+    def _refused(self, member: Any, request: Any, pops: bool) -> Steps[int | None]:
         """Why a queue is pulled later, as a delay."""
         if member.state.name != "RUNNING":
             return PULL_LATER["exception"]
@@ -208,7 +221,7 @@ class ClientTwin:
             return PULL_LATER["paused"]
         if not pops and request.process_queue.n_messages > member.pull_threshold_for_queue:
             return PULL_LATER["full"]
-        if not pops and member.orderly and not member.rebalance.prepare_ordered_pull(request):
+        if not pops and member.orderly and not (yield from member.rebalance.prepare_ordered_pull(request)):
             return PULL_LATER["exception"]
         if request.queue.topic not in member.rebalance.subscription_inner:
             return PULL_LATER["exception"]
@@ -219,17 +232,23 @@ class ClientTwin:
         lasts = event["for"]
         process_queue.begin_consuming(None if lasts is None else self.world.clock.now() + lasts)
 
+    def _has_pools(self, member: Any) -> bool:
+        """Whether it could consume: a shutdown ends that first."""
+        return member.state.name == "RUNNING" and member not in self._leaving
+
     def lock_later(self, member: Any, queue: MessageQueue) -> None:
         """The lock was lost: try again, then consume."""
-        if member.state.name != "RUNNING":
+        if not self._has_pools(member):
             raise RuntimeError("its pools are shut down")
 
         def consume() -> None:
-            if member.state.name == "RUNNING":
+            if self._has_pools(member):
                 self.world.see("consume", told(queue))
 
         def resume(delay: int) -> None:
-            self.world.clock.call_later(delay, consume)
+            lane = member.orderly_service.lanes[0]
+            due = self.world.clock.now() + delay
+            self.world.clock.call_later(delay, lambda: lane.do(nothing(None), lambda _result, _error: consume(), due))
 
         member.orderly_service.lock_later(queue, resume)
 
@@ -240,6 +259,16 @@ def chosen(member: Any, text: str, pops: bool) -> MessageQueue:
         return read(text)
     table = member.rebalance.pop_process_queue_table if pops else member.rebalance.process_queue_table
     return sorted(table)[int(text[1:]) % len(table)] if table else MessageQueue("T", "a", 0)
+
+
+def finished(member: Any, steps: Steps[Any]) -> Any:
+    """What a thread of the user's gets, or its error; None if it waits."""
+    ended: list[tuple[Any, BaseException | None]] = []
+    member.client_factory.driver.drive(steps, lambda result, error: ended.append((result, error)))
+    result, error = ended[0] if ended else (None, None)
+    if error is not None:
+        raise error
+    return result
 
 
 def state(member: Any, known: dict[MessageQueue, ProcessQueue]) -> dict[str, Any]:
@@ -284,7 +313,7 @@ def _assigned(member: LitePullConsumer, queue: MessageQueue) -> list[Any]:
 
 
 def _pass(member: Any) -> bool | None:
-    balanced = member.client_factory.do_rebalance()
+    balanced = finished(member, member.client_factory.do_rebalance())
     return balanced if member.manager.profile.returns_balanced else None  # 4.9 says nothing
 
 
@@ -294,13 +323,15 @@ def _set_from_where(member: Any, event: dict[str, Any]) -> None:
 
 OF_CONSUMER: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
     "pass": lambda member, event: _pass(member),
-    "try": lambda member, event: member.try_rebalance() or not member.manager.profile.returns_balanced,
+    "try": lambda member, event: (
+        finished(member, member.try_rebalance()) or not member.manager.profile.returns_balanced
+    ),
     "notice": lambda member, event: member.client_factory.notify_consumer_ids_changed("any"),
     "active": lambda member, event: member.client_factory.channel_active(event["address"]),
-    "persist": lambda member, event: member.persist_consumer_offset(),
-    "persist all": lambda member, event: member.client_factory.persist_all_consumer_offset(),
-    "lock all": lambda member, event: member.rebalance.lock_all(),
-    "unlock all": lambda member, event: member.rebalance.unlock_all(event["oneway"]),
+    "persist": lambda member, event: finished(member, member.persist_consumer_offset()),
+    "persist all": lambda member, event: finished(member, member.client_factory.persist_all_consumer_offset()),
+    "lock all": lambda member, event: finished(member, member.rebalance.lock_all()),
+    "unlock all": lambda member, event: finished(member, member.rebalance.unlock_all(event["oneway"])),
     "subscribe": lambda member, event: member.subscribe(event["topic"]),
     "unsubscribe": lambda member, event: member.unsubscribe(event["topic"]),
     "pause": lambda member, event: member.pause(),
@@ -315,14 +346,16 @@ OF_CONSUMER: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
 OF_QUEUE: dict[str, Callable[[Any, MessageQueue, dict[str, Any]], Any]] = {
     "update offset": lambda m, queue, event: m.offset_store.update_offset(queue, event["offset"], event["increase"]),
     "freeze offset": lambda m, queue, event: m.offset_store.update_and_freeze_offset(queue, event["offset"]),
-    "read offset": lambda m, queue, event: m.offset_store.read_offset(queue, ReadOffsetType[event["from"]]),
+    "read offset": lambda m, queue, event: finished(
+        m, m.offset_store.read_offset(queue, ReadOffsetType[event["from"]])
+    ),
     "remove offset": lambda m, queue, event: m.offset_store.remove_offset(queue),
-    "persist offset": lambda m, queue, event: m.offset_store.persist(queue),
-    "compute": lambda m, queue, event: m.rebalance.compute_pull_from_where_with_exception(queue),
-    "compute swallowing": lambda m, queue, event: m.rebalance.compute_pull_from_where(queue),
-    "lock": lambda m, queue, event: m.rebalance.lock(queue),
-    "unlock": lambda m, queue, event: m.rebalance.unlock(queue, event["oneway"]),
-    "remove": lambda m, queue, event: m.rebalance.remove_process_queue(queue),
+    "persist offset": lambda m, queue, event: finished(m, m.offset_store.persist(queue)),
+    "compute": lambda m, queue, event: finished(m, m.rebalance.compute_pull_from_where_with_exception(queue)),
+    "compute swallowing": lambda m, queue, event: finished(m, m.rebalance.compute_pull_from_where(queue)),
+    "lock": lambda m, queue, event: finished(m, m.rebalance.lock(queue)),
+    "unlock": lambda m, queue, event: finished(m, m.rebalance.unlock(queue, event["oneway"])),
+    "remove": lambda m, queue, event: finished(m, m.rebalance.remove_process_queue(queue)),
 }
 
 OF_PROCESS_QUEUE: dict[str, Callable[[ClientTwin, Any, ProcessQueue, MessageQueue, dict[str, Any]], Any]] = {

@@ -3,7 +3,8 @@
 The Java side of it are ``World.java`` and ``StubTransport.java``.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from random import Random
 from typing import Any
 
@@ -67,6 +68,14 @@ class TwinRandom(Random):
         return seq[(self._state >> 8) % len(seq)]
 
 
+class SteadyRandom(TwinRandom):
+    """Draws what ``VirtualRandom.java`` draws with delays: whoever draws first draws the same."""
+
+    def choice(self, seq: Sequence[Any]) -> Any:
+        """One of several."""
+        return seq[(self._state >> 8) % len(seq)]
+
+
 class World:
     """The answers of a sequence, and what happened."""
 
@@ -75,10 +84,21 @@ class World:
         self.answers: dict[tuple[str, str], Answer] = {}
         self.requests: dict[tuple[bool, str, MessageQueue], Any] = {}
         self._lines: list[list[Any]] = []
+        self._is_seen = True
 
     def see(self, *line: Any) -> None:
         """Write down that something happened."""
-        self._lines.append([self.clock.now() - START, *line])
+        if self._is_seen:
+            self._lines.append([self.clock.now() - START, *line])
+
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """What happens meanwhile was written down before."""
+        self._is_seen = False
+        try:
+            yield
+        finally:
+            self._is_seen = True
 
     def seen(self) -> list[list[Any]]:
         """What has happened since this was asked last."""
@@ -113,10 +133,10 @@ class StubRemoting:
 
     def __init__(self, world: World, factory: MQClientFactory) -> None:
         self._world = world
-        self._factory = factory
+        self.client_id = factory.client_id
 
     def _ask(self, what: str, key: str, address: str | None, *line: Any, oneway: bool = False) -> Answer:
-        self._world.see(what, self._factory.client_id, *([] if address is None else [address]), *line)
+        self._world.see(what, self.client_id, *([] if address is None else [address]), *line)
         answer = self._world.answer(what, key)
         if answer.get("lost") or self._world.answer("down", str(address)).get("lost"):
             raise RemotingError("told to be lost")

@@ -30,7 +30,7 @@ class Corner(NamedTuple):
     name : str
         In a few words.
     half : str
-        ``client`` or ``broker``.
+        ``client``, with and without delays, ``delayed client`` or ``broker``.
     lines : dict of str to str
         ``Class:line`` by version; it applies to these versions only.
     why : str
@@ -47,3 +47,7 @@ class Corner(NamedTuple):
     why: str
     evened: Callable[[Seen], tuple[Any, Any]]
     ends: bool = False
+
+    def may_be_met(self, half: str, version: str) -> bool:
+        """Whether it is one of a run of this half against this release."""
+        return half.endswith(self.half) and version in self.lines

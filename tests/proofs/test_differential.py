@@ -8,8 +8,10 @@ from differential.__main__ import never_met
 from differential.compared_releases import HALVES, RELEASES
 from differential.comparing import Totals
 from differential.corner import Corner
-from differential.differential_page import written
+from differential.differential_page import part, written
 from differential.tolerated import TOLERATED
+
+from rmqalloc.rebalance._service import RebalanceService
 
 SEED = 1
 
@@ -48,6 +50,31 @@ def test_a_corner_lets_pass_what_it_names_and_no_more(monkeypatch):
         totals = Totals("broker", version)
         comparing._compare_sequence(totals, Twin(), SEED, {"config": {}, "events": events}, answers)
         assert (totals.met["order"], totals.differences, totals.events) == (passed, 1, passed + 1)
+
+
+def test_a_sequence_that_is_cut_short_is_compared_up_to_there():
+    class Twin:
+        def after(self, event):
+            return {}
+
+    totals = Totals("delayed client", "5.5.0")
+    events = [{"kind": "k"}] * 3
+    answers = [{}, {"cut": "two at a time"}, {"cut": "two at a time"}]
+    comparing._compare_sequence(totals, Twin(), SEED, {"config": {}, "events": events}, answers)
+    assert (totals.sequences, totals.events, totals.differences) == (1, 1, 0)
+    assert totals.cut == Counter({"two at a time": 1})
+    assert "| two at a time | 1 |" in part("delayed client", [totals], SEED, 1.0)
+
+
+@pytest.mark.java
+def test_a_notice_that_is_lost_during_a_pass_is_seen(monkeypatch):
+    def deaf(service):
+        if service._timer is not None:
+            woken(service)
+
+    woken = RebalanceService.wakeup
+    monkeypatch.setattr(RebalanceService, "wakeup", deaf)
+    assert comparing.compare("delayed client", "5.5.0", 150, SEED, short=True).differences > 0
 
 
 def test_a_corner_that_is_never_met_is_an_error_of_the_table():

@@ -10,7 +10,9 @@ import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.apache.rocketmq.client.consumer.store.ReadOffsetType;
 import org.apache.rocketmq.client.impl.MQClientManager;
@@ -25,6 +27,7 @@ final class ClientHalf implements Half {
     private final Map<String, Object> specs;
 
     ClientHalf(Map<String, Object> config) throws IOException {
+        Delays.reset(Boolean.TRUE.equals(config.get("delays")));
         Loops.reset();
         World.reset();
         Consuming.reset();
@@ -56,8 +59,7 @@ final class ClientHalf implements Half {
     public Object after(Map<String, Object> event) throws Exception {
         Map<String, Object> seen = new LinkedHashMap<>();
         try {
-            Object answer = happen(event);
-            seen.put("answer", answer);
+            seen.put("answer", Delays.areOn() ? inLane(event) : happen(event));
         } catch (DriverError error) {
             throw error;
         } catch (Exception error) {
@@ -66,6 +68,9 @@ final class ClientHalf implements Half {
                 error.printStackTrace();
             }
         }
+        if (Delays.cut() != null) {
+            return Map.of("cut", Delays.cut());
+        }
         seen.put("seen", World.seen());
         Map<String, Object> states = new LinkedHashMap<>();
         for (Map.Entry<String, Member> entry : members.entrySet()) {
@@ -73,6 +78,36 @@ final class ClientHalf implements Half {
         }
         seen.put("consumers", states);
         return seen;
+    }
+
+    /** What happens to consumers does so in a lane of its own; its answer is null if it waits. */
+    private Object inLane(Map<String, Object> event) throws Exception {
+        if (Delays.cut() != null || !event.containsKey("consumer")) {
+            return Delays.cut() != null ? null : happen(event);
+        }
+        Member known = members.get(event.get("consumer"));
+        if (known != null && Loops.isJoining(known.lane)) {
+            Delays.cut("a consumer is used while its shutdown waits for a pass");
+            return null;
+        }
+        AtomicReference<Object> answer = new AtomicReference<>();
+        AtomicReference<Exception> failed = new AtomicReference<>();
+        Lane lane = Delays.user(() -> {
+            try {
+                answer.set(happen(event));
+            } catch (Exception error) {
+                failed.set(error);
+            }
+        });
+        Member member = members.get(event.get("consumer"));
+        if (lane.isBusy() && Set.of("start", "shutdown").contains(event.get("kind")) && member != null) {
+            member.lane = lane;
+            lane.whenFree = () -> member.lane = null;
+        }
+        if (!lane.isBusy() && failed.get() != null) {
+            throw failed.get();
+        }
+        return lane.isBusy() ? null : answer.get();
     }
 
     /** The driver itself was asked something impossible. */
@@ -95,6 +130,13 @@ final class ClientHalf implements Half {
                 return null;
             case "jump":
                 VirtualTime.sleep((Long) event.get("ms"));
+                return null;
+            case "hold":
+            case "flow":
+                Delays.hold((String) event.get("what"), kind.equals("hold"));
+                return null;
+            case "release":
+                Delays.release((Long) event.get("n"), Boolean.TRUE.equals(event.get("lost")));
                 return null;
             case "start":
                 return start((String) event.get("consumer"));
@@ -126,6 +168,10 @@ final class ClientHalf implements Half {
                 transport.processor.processRequest(context(), notice);
                 return null;
             case "active":
+                boolean isEmpty = ((Map<?, ?>) Peek.get(factory, "consumerTable")).isEmpty();
+                if (transport(factory).listener != null && Delays.areOn() && isEmpty) {
+                    Delays.cut("a connection of a client without groups, which then keeps its lock for heartbeats");
+                }
                 if (transport(factory).listener != null) {
                     Peek.call(transport(factory).listener, "onChannelActive", event.get("address"), null);
                 }

@@ -27,6 +27,8 @@ final class ClientRewrites extends MethodVisitor {
         "java/util/concurrent/ThreadPoolExecutor", OURS + "ConsumePool",
         "org/apache/rocketmq/remoting/netty/NettyRemotingClient", OURS + "StubTransport");
 
+    private static final String REBALANCE = CLIENT + "impl/consumer/RebalanceImpl";
+    private static final Set<String> PASSES = Set.of("doRebalance", "destroy");
     private static final Set<String> QUEUE_TABLES = Set.of("processQueueTable", "popProcessQueueTable");
     private static final Set<String> DISPATCHES = Set.of("executePullRequestLater", "executePullRequestImmediately",
         "executePopPullRequestLater", "executePopPullRequestImmediately");
@@ -51,7 +53,19 @@ final class ClientRewrites extends MethodVisitor {
         if (owner.equals(PRODUCER) && method.equals("start") && type.equals("(Z)V")) {
             return nothing(next, 2); // the producer inside each client has no part in a rebalance
         }
-        return new ClientRewrites(owner, parent, next);
+        return new ClientRewrites(owner, parent, owner.equals(REBALANCE) && PASSES.contains(method) ? passes(next) : next);
+    }
+
+    /** A method before which {@link Delays} hears of it. */
+    private static MethodVisitor passes(MethodVisitor next) {
+        return new MethodVisitor(Opcodes.ASM9, next) {
+            @Override
+            public void visitCode() {
+                super.visitCode();
+                super.visitVarInsn(Opcodes.ALOAD, 0);
+                super.visitMethodInsn(Opcodes.INVOKESTATIC, OURS + "Delays", "passes", "(Ljava/lang/Object;)V", false);
+            }
+        };
     }
 
     /** The body of a method that would pull in a while: it is written down. */

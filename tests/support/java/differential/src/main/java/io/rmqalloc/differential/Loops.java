@@ -2,9 +2,10 @@
 package io.rmqalloc.differential;
 
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -14,18 +15,18 @@ import java.util.concurrent.TimeUnit;
 public final class Loops {
     private static final Map<Object, Loop> WAITING = new HashMap<>();
     private static final Map<Thread, Loop> LOOPS = new HashMap<>();
-
-    private static final ThreadLocal<Loop> CURRENT = new ThreadLocal<>();
+    private static final Map<Lane, Loop> OF_LANES = new HashMap<>();
+    private static final Set<Lane> JOINING = new HashSet<>();
+    private static final long JOIN_TIME = 90_000;
 
     private Loops() {
     }
 
-    /** A new sequence: loops that still wait are ended. */
+    /** A new sequence, in which there are no loops. */
     static void reset() {
-        for (Loop loop : LOOPS.values()) {
-            loop.end();
-        }
         LOOPS.clear();
+        OF_LANES.clear();
+        JOINING.clear();
         WAITING.clear();
     }
 
@@ -34,21 +35,46 @@ public final class Loops {
         if (thread.getName().contains("RebalanceService")) {
             Loop loop = new Loop(thread);
             LOOPS.put(thread, loop);
-            loop.start();
+            OF_LANES.put(loop.lane, loop);
+            loop.lane.begin(thread::run);
         }
     }
 
-    /** Instead of Thread.join: lets a loop that was told to stop run to its end. */
+    /** Instead of Thread.join: lets a loop that is to stop run to its end, and waits for a pass that waits for an answer. */
     public static void join(Thread thread, long wait) {
         Loop loop = LOOPS.remove(thread);
         if (loop != null) {
             loop.resume();
+            if (loop.lane.isBusy()) {
+                join(loop.lane);
+            }
         }
+    }
+
+    private static void join(Lane lane) {
+        Lane joining = Lane.current();
+        VirtualTask<?> end = new VirtualTask<>(() -> {
+            Delays.cut("a shutdown has waited 90 s for a pass");
+            return null;
+        }, JOIN_TIME, 0);
+        VirtualTime.push(end);
+        lane.whenFree = () -> {
+            VirtualTime.cancel(end);
+            joining.resume();
+        };
+        JOINING.add(joining);
+        joining.handOver();
+        JOINING.remove(joining);
+    }
+
+    /** Whether a lane waits for the end of a loop. */
+    static boolean isJoining(Lane lane) {
+        return JOINING.contains(lane);
     }
 
     /** Instead of CountDownLatch2.await. */
     public static boolean await(Object latch, long time, TimeUnit unit) {
-        Loop loop = CURRENT.get();
+        Loop loop = OF_LANES.get(Lane.current());
         loop.resumeIn(unit.toMillis(time));
         WAITING.put(latch, loop);
         loop.handOver();
@@ -64,39 +90,13 @@ public final class Loops {
         }
     }
 
-    /** Thrown into a loop of a sequence that is over. */
-    private static final class Over extends Error {
-        private static final long serialVersionUID = 1;
-    }
-
     private static final class Loop implements Callable<Void> {
-        private final Thread service;
-        private final Semaphore turn = new Semaphore(0);
-        private final Semaphore back = new Semaphore(0);
+        final Lane lane;
         private VirtualTask<?> timer;
-        private boolean over;
+        private boolean waits;
 
         Loop(Thread service) {
-            this.service = service;
-        }
-
-        void start() {
-            Thread thread = new Thread(this::run);
-            thread.setDaemon(true);
-            thread.start();
-            back.acquireUninterruptibly();
-        }
-
-        private void run() {
-            CURRENT.set(this);
-            try {
-                service.run();
-            } catch (Over end) {
-                CURRENT.remove();
-            } finally {
-                over = true;
-                back.release();
-            }
+            lane = new Lane(service.getName());
         }
 
         @Override
@@ -115,23 +115,15 @@ public final class Loops {
 
         void resume() {
             VirtualTime.cancel(timer);
-            if (!over) {
-                turn.release();
-                back.acquireUninterruptibly();
+            if (waits) {
+                lane.resume();
             }
         }
 
         void handOver() {
-            back.release();
-            turn.acquireUninterruptibly();
-            if (over) {
-                throw new Over();
-            }
-        }
-
-        void end() {
-            over = true;
-            turn.release();
+            waits = true;
+            lane.handOver();
+            waits = false;
         }
     }
 }

@@ -27,6 +27,8 @@ import ${protocol}.heartbeat.SubscriptionData;
 final class Member {
     final MQConsumerInner impl;
     final RebalanceImpl rebalance;
+    /** In which it starts, or is shut down. */
+    Lane lane;
     private final Object api;
     private final Map<String, Object> spec;
     private final Map<MessageQueue, List<MessageExt>> messages = new LinkedHashMap<>();
@@ -183,7 +185,8 @@ final class Member {
     /** All that can be seen of it. */
     Object state() throws Exception {
         Map<String, Object> state = new LinkedHashMap<>();
-        state.put("state", Peek.get(impl, "serviceState").toString());
+        // The product does not wait for a pass that waits.
+        state.put("state", Loops.isJoining(lane) ? "SHUTDOWN_ALREADY" : Peek.get(impl, "serviceState").toString());
         state.put("table", table());
         state.put("pop", popTable());
         Map<String, Object> views = new TreeMap<>();

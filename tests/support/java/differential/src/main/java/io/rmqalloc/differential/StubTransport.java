@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.ExecutorService;
+import java.util.function.Supplier;
 import org.apache.rocketmq.client.impl.factory.MQClientInstance;
 import org.apache.rocketmq.common.message.MessageQueue;
 import org.apache.rocketmq.remoting.ChannelEventListener;
@@ -63,14 +64,20 @@ public final class StubTransport extends QuietTransport {
         return response;
     }
 
+    private String client() {
+        return ((MQClientInstance) Peek.get(processor, "mqClientFactory")).getClientId();
+    }
+
     private Map<String, Object> ask(String address, RemotingCommand request, long timeout, boolean oneway)
         throws RemotingConnectException, RemotingTimeoutException {
         request.makeCustomHeaderToNet();
         Map<String, String> header = request.getExtFields() == null ? Map.of() : request.getExtFields();
         Map<String, Object> body = request.getBody() == null ? Map.of()
             : Sequences.object(Json.parse(new String(request.getBody(), StandardCharsets.UTF_8)));
-        Map<String, Object> answer = asked(address, request.getCode(), header, body, timeout, oneway);
-        if (answer.containsKey("lost") || World.answer("down", String.valueOf(address)).containsKey("lost")) {
+        Asked asked = asked(address, request.getCode(), header, body, timeout, oneway);
+        boolean isLost = !oneway && Delays.isLost(asked.kind, client());
+        Map<String, Object> answer = asked.answer.get();
+        if (isLost || answer.containsKey("lost") || World.answer("down", String.valueOf(address)).containsKey("lost")) {
             if (oneway) {
                 throw new RemotingConnectException(address);
             }
@@ -79,25 +86,25 @@ public final class StubTransport extends QuietTransport {
         return answer;
     }
 
-    private Map<String, Object> asked(String address, int code, Map<String, String> header, Map<String, Object> body,
+    private Asked asked(String address, int code, Map<String, String> header, Map<String, Object> body,
         long timeout, boolean oneway) {
-        String client = ((MQClientInstance) Peek.get(processor, "mqClientFactory")).getClientId();
+        String client = client();
         String group = header.get("consumerGroup");
         String queue = header.get("topic") + "|" + header.getOrDefault("brokerName", header.get("bname")) + "|"
             + header.get("queueId");
         switch (code) {
             case 105:
                 World.see("route", client, header.get("topic"));
-                return World.answer("route", header.get("topic"));
+                return Asked.of("route", header.get("topic"));
             case 34:
                 World.see("heartbeat", client, address, heartbeat(body));
-                return World.answer("heartbeat", address);
+                return Asked.of("heartbeat", address);
             case 35:
                 World.see("unregister", client, address, header.get("clientID"), group);
-                return World.answer("unregister", address);
+                return Asked.of("unregister", address);
             case 38:
                 World.see("clients", client, address, group);
-                return World.answer("clients", group);
+                return Asked.of("clients", group);
             case 41:
                 return locks("lock", client, address, body, timeout, oneway);
             case 42:
@@ -105,32 +112,37 @@ public final class StubTransport extends QuietTransport {
             case 400:
                 World.see("assignment", client, address, body.get("topic"), body.get("consumerGroup"), body.get("clientId"),
                     body.get("strategyName"), body.get("messageModel"));
-                return World.answer("assignment", body.get("topic") + " " + body.get("consumerGroup"));
+                return Asked.of("assignment", body.get("topic") + " " + body.get("consumerGroup"));
             case 14:
                 World.see("stored", client, address, group, queue);
-                return World.answer("stored", group + " " + queue);
+                return Asked.of("stored", group + " " + queue);
             case 15:
                 World.see("commit", client, address, group, queue, Long.parseLong(header.get("commitOffset")), oneway);
-                return World.answer("commit", address);
+                return Asked.of("commit", address);
             case 30:
                 World.see("max", client, address, queue);
-                return World.answer("max", queue);
+                return Asked.of("max", queue);
             case 29:
                 World.see("search", client, address, queue, Long.parseLong(header.get("timestamp")));
-                return World.answer("search", queue);
+                return Asked.of("search", queue);
             default:
                 throw new IllegalStateException("request " + code + " is not expected");
         }
     }
 
-    private static Map<String, Object> locks(String kind, String client, String address, Map<String, Object> body, long timeout,
+    private static Asked locks(String kind, String client, String address, Map<String, Object> body, long timeout,
         boolean oneway) {
         List<MessageQueue> queues = new ArrayList<>();
         ((List<?>) body.get("mqSet")).forEach(json -> queues.add(Queues.ofJson(Sequences.object(json))));
         boolean isLock = kind.equals("lock");
         World.see(kind, client, address, body.get("consumerGroup"), body.get("clientId"), Queues.told(queues),
             isLock ? (Object) timeout : (Object) oneway);
-        Map<String, Object> answer = new HashMap<>(World.answer(kind, address));
+        return new Asked(kind, () -> locked(address, isLock, queues));
+    }
+
+    private static Map<String, Object> locked(String address, boolean isLock, List<MessageQueue> asked) {
+        Map<String, Object> answer = new HashMap<>(World.answer(isLock ? "lock" : "unlock", address));
+        List<MessageQueue> queues = new ArrayList<>(asked);
         if (isLock && !answer.containsKey("code")) {
             List<?> refused = (List<?>) answer.getOrDefault("refused", List.of());
             queues.removeIf(queue -> answer.containsKey("refuses all") || refused.contains(Queues.told(queue)));
@@ -161,5 +173,12 @@ public final class StubTransport extends QuietTransport {
 
     private static int number(Object value) {
         return ((Long) value).intValue();
+    }
+
+    /** A request that was written down, and what is answered to it at the time at which that is asked. */
+    private record Asked(String kind, Supplier<Map<String, Object>> answer) {
+        static Asked of(String kind, String key) {
+            return new Asked(kind, () -> World.answer(kind, key));
+        }
     }
 }

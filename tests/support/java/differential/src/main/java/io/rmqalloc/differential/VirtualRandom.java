@@ -20,6 +20,9 @@ public final class VirtualRandom extends Random {
 
     @Override
     public int nextInt(int bound) {
+        if (Delays.areOn()) {
+            return (int) ((state >> 8) % bound); // whoever draws first draws the same
+        }
         state = (state * 1103515245L + 12345L) & 0x7fffffffL;
         return (int) ((state >> 8) % bound);
     }

@@ -10,6 +10,8 @@ import java.util.concurrent.TimeUnit;
 /** Something that {@link VirtualTime} will run, once or every {@code period} milliseconds. */
 final class VirtualTask<T> extends FutureTask<T> implements RunnableScheduledFuture<T> {
     long due;
+    /** When it runs if nothing else keeps it: in the order of these times tasks run that wait for time to pass. */
+    long at;
     long number;
     VirtualScheduler pool;
     private final long period;
@@ -26,7 +28,11 @@ final class VirtualTask<T> extends FutureTask<T> implements RunnableScheduledFut
             super.run();
         } else if (runAndReset() && (pool == null || !pool.isShutdown())) { // as in Java's pools, one that fails runs no more
             due += period;
-            VirtualTime.push(this);
+            if (pool != null && pool.isLate(this)) {
+                pool.run(this);
+            } else {
+                VirtualTime.push(this);
+            }
         }
     }
 
@@ -49,7 +55,7 @@ final class VirtualTask<T> extends FutureTask<T> implements RunnableScheduledFut
     @Override
     public int compareTo(Delayed delayed) {
         VirtualTask<?> other = (VirtualTask<?>) delayed;
-        return due != other.due ? Long.compare(due, other.due) : Long.compare(number, other.number);
+        return at != other.at ? Long.compare(at, other.at) : Long.compare(number, other.number);
     }
 
     @Override

@@ -46,6 +46,11 @@ public final class VirtualTime {
 
     /** A lock that is not free stays so for all of the time, unless who holds it is known to release it before; no timer runs. */
     public static boolean tryLock(Lock lock, long time, TimeUnit unit) {
+        if (Delays.areOn() && !lock.tryLock()) {
+            Delays.cut("somebody waits for a lock, which a lane without an answer holds");
+        } else if (Delays.areOn()) {
+            return true;
+        }
         now = Consuming.awaited(lock, now, now + unit.toMillis(time));
         return lock.tryLock();
     }
@@ -53,10 +58,17 @@ public final class VirtualTime {
     /** Lets time pass, and all happen that is due by then. */
     public static void advance(long milliseconds) {
         long until = now + milliseconds;
-        while (!TASKS.isEmpty() && TASKS.peek().due <= until) {
+        while (!TASKS.isEmpty() && TASKS.peek().at <= until) {
             VirtualTask<?> task = TASKS.poll();
-            now = Math.max(now, task.due);
-            task.run();
+            now = Math.max(now, task.at);
+            if (Delays.areOn() && task.pool != null) {
+                task.pool.run(task);
+            } else {
+                task.run();
+            }
+            if (Delays.cut() != null) {
+                return;
+            }
         }
         now = Math.max(now, until);
     }
@@ -91,6 +103,7 @@ public final class VirtualTime {
 
     static void push(VirtualTask<?> task) {
         task.number = ++tasks;
+        task.at = Delays.areOn() ? Math.max(task.due, now) : task.due;
         TASKS.add(task);
     }
 

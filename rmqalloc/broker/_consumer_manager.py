@@ -200,10 +200,12 @@ class ConsumerManager:
         return group
 
     def _index(self, consumer_group: str, subscriptions: Iterable[SubscriptionData]) -> None:
+        index, indexes_groups = self.topic_groups, self._profile.indexes_groups
         for subscription in subscriptions:
             topic = subscription.topic
-            entry = consumer_group if self._profile.indexes_groups else topic
-            self.topic_groups.setdefault(topic, set()).add(entry)
+            if topic not in index:
+                index[topic] = set()
+            index[topic].add(consumer_group if indexes_groups else topic)
 
     def _forget_if_empty(self, group: ConsumerGroupInfo) -> None:
         """Take an emptied group out of the tables."""

@@ -92,7 +92,7 @@ class ConsumerGroupInfo:
                 updated = True
             if known is None or subscription.sub_version > known.sub_version:
                 self.subscriptions[subscription.topic] = subscription
-        for topic in self.subscriptions.keys() - topics:
+        for topic in self.subscriptions.keys() - topics if len(topics) < len(self.subscriptions) else ():
             log.warning("a client of %s does not subscribe to %s, which is removed", self.consumer_group, topic)
             del self.subscriptions[topic]
             updated = True

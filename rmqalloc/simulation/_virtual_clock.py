@@ -1,8 +1,9 @@
 """Virtual time: a heap of timers, and processes whose timers stop with them."""
 
-import heapq
+from __future__ import annotations
+
 from collections.abc import Callable
-from functools import partial
+from heapq import heappop, heappush
 
 EPOCH = 1_700_000_000_000
 """Milliseconds since the epoch at which every simulation begins, so that no output depends on the time of day."""
@@ -20,10 +21,27 @@ class VirtualTimer:
         """Prevent the action."""
         self.action = None
 
-    def fire(self) -> None:
+    def act(self) -> None:
         """Do it, unless it was cancelled."""
         if self.action is not None:
             self.action()
+
+    fire = act
+    """What its clock calls."""
+
+
+class ProcessTimer(VirtualTimer):
+    """An action of a process; it may be cancelled while the process is frozen and it waits."""
+
+    __slots__ = ("_process",)
+
+    def __init__(self, action: Callable[[], object], process: Process) -> None:
+        self.action = action
+        self._process = process
+
+    def fire(self) -> None:
+        """Let the process do it."""
+        self._process.do(self.act)
 
 
 class VirtualClock:
@@ -50,8 +68,8 @@ class VirtualClock:
     def __init__(self) -> None:
         self.time = EPOCH
         self._moment = EPOCH
-        self._heap: list[tuple[int, int, VirtualTimer]] = []
-        self._n_timers = 0
+        self._times: list[int] = []  # a heap; many timers are due at one time
+        self._due: dict[int, list[VirtualTimer]] = {}
 
     def now(self) -> int:
         """Return milliseconds since the epoch."""
@@ -68,9 +86,18 @@ class VirtualClock:
     def call_later(self, delay: int, action: Callable[[], object]) -> VirtualTimer:
         """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the earlier asked for first."""
         timer = VirtualTimer(action)
-        self._n_timers += 1
-        heapq.heappush(self._heap, (self.time + delay, self._n_timers, timer))
+        self.fire_later(delay, timer)
         return timer
+
+    def fire_later(self, delay: int, timer: VirtualTimer) -> None:
+        """Fire a timer, ``delay`` milliseconds from now."""
+        time = self.time + delay
+        due = self._due.get(time)
+        if due is None:
+            self._due[time] = [timer]
+            heappush(self._times, time)
+        else:
+            due.append(timer)
 
     def begin_action(self) -> None:
         """Begin another action at the same moment, which has not waited for anything yet."""
@@ -78,11 +105,13 @@ class VirtualClock:
 
     def run(self, until: int) -> None:
         """Fire all timers that are due by ``until`` (ms since the epoch), in order."""
-        heap = self._heap
-        while heap and heap[0][0] <= until:
-            self.time, _, timer = heapq.heappop(heap)
-            self._moment = self.time
-            timer.fire()
+        times = self._times
+        while times and times[0] <= until:
+            self._moment = times[0]
+            for timer in self._due[self._moment]:  # and those that they add for the same time
+                self.time = self._moment
+                timer.fire()
+            del self._due[heappop(times)]
         self.time = self._moment = until
 
 
@@ -107,8 +136,8 @@ class Process:
 
     def call_later(self, delay: int, action: Callable[[], object]) -> VirtualTimer:
         """Call ``action`` once, ``delay`` milliseconds from now, if the process lives then."""
-        timer = VirtualTimer(action)
-        self._clock.call_later(delay, partial(self.do, timer.fire))  # it may be cancelled while a frozen process waits
+        timer = ProcessTimer(action, self)
+        self._clock.fire_later(delay, timer)
         return timer
 
     def do(self, action: Callable[[], object]) -> None:

@@ -28,6 +28,8 @@ class Client:
     """A client that only listens."""
 
     is_woken = False
+    changed = ()
+    first_loss = 0  # so each request looks
 
     def __init__(self, name, network):
         self.name = name

@@ -23,7 +23,7 @@ from rmqalloc.simulation import (
 )
 from rmqalloc.simulation._network import Network
 from rmqalloc.simulation._reader import Reader
-from rmqalloc.simulation._watched_queues import WatchedQueue
+from rmqalloc.simulation._watched_queues import WatchableQueue
 
 SEEDS = range(45)
 
@@ -31,12 +31,16 @@ SEEDS = range(45)
 class LooksAtAll(Reader):
     """Looks at every read each time, whether or not anything was told of it."""
 
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.first_loss = 0  # for ever, so that the network too has it look each time
+
     def look(self):
-        self._changed.update((read.number, read) for read in self._reads.values())
+        self.changed.update((read.number, read) for read in self._reads.values())
         super().look()
 
     def _to_look_at(self):
-        self._changed.clear()
+        self.changed.clear()
         return list(self._reads.values())
 
 
@@ -114,7 +118,7 @@ def test_offsets_of_queues_that_are_not_in_the_table_are_forgotten_and_not_sent(
     store, gone = client.consumer.offset_store, MessageQueue("gone", "broker-a", 0)
     store.update_offset(gone, 7, increase_only=False)
     before = one.counts()["update_offset"]
-    client.consumer.persist_consumer_offset()
+    client.consumer.client_factory.finish(client.consumer.persist_consumer_offset())
     assert one.counts()["update_offset"] - before == 4
     assert gone not in store.offsets()
     assert len(store.offsets()) == 4
@@ -129,14 +133,14 @@ def test_the_scripts_hold_every_kind_of_event_for_every_release():
 
 
 def test_a_watched_queue_tells_what_the_reader_must_know():
-    queue, heard = WatchedQueue(now=5), []
-    queue.watcher = lambda: heard.append((queue.dropped, queue.locked, queue.last_lock_timestamp))
+    queue, heard = WatchableQueue(now=5), []
+    queue.watch(lambda: heard.append((queue.dropped, queue.locked, queue.last_lock_timestamp)))
     queue.locked = True
     queue.last_lock_timestamp = 7
     queue.pulling = True
     queue.add_messages(1, 1)
     queue.dropped = True
-    queue.watcher = None
+    queue.unwatch()
     queue.locked = False
     assert heard == [(False, True, 5), (False, True, 7), (True, True, 7)]
     assert isinstance(queue, ProcessQueue)

@@ -1,0 +1,42 @@
+"""A member of consumer groups on the wire: what consumes messages of a real cluster, in the running event loop.
+
+`PushConsumer` joins a group beside clients in Java and other languages: it sends heartbeats, rebalances by
+`rmqalloc.rebalance`, pulls, calls a listener, sends failed messages back, stores offsets, and hands over when it is closed.
+It is the only part of the package that writes to a cluster. It sends no messages, and knows no transactions, POP or trace.
+"""
+
+import logging
+
+from rmqalloc.client.group_member import PushConsumer
+from rmqalloc.client.member_codes import MemberCode
+from rmqalloc.client.member_settings import MemberSettings
+from rmqalloc.client.results import (
+    CONSUME_SUCCESS,
+    RECONSUME_LATER,
+    SUSPEND_CURRENT_QUEUE_A_MOMENT,
+    ConsumeSuccess,
+    Listener,
+    ReconsumeLater,
+    SuspendCurrentQueue,
+)
+from rmqalloc.remoting import ConsumeFromWhere, MessageModel
+from rmqalloc.remoting.message import Message
+
+# As in the client half: what goes wrong is logged for whoever asks for the log.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+__all__ = [
+    "CONSUME_SUCCESS",
+    "RECONSUME_LATER",
+    "SUSPEND_CURRENT_QUEUE_A_MOMENT",
+    "ConsumeFromWhere",
+    "ConsumeSuccess",
+    "Listener",
+    "MemberCode",
+    "MemberSettings",
+    "Message",
+    "MessageModel",
+    "PushConsumer",
+    "ReconsumeLater",
+    "SuspendCurrentQueue",
+]

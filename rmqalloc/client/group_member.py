@@ -1,0 +1,139 @@
+"""A member of a consumer group, as its user sees it."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rmqalloc.client._client_address import local_address
+from rmqalloc.client._running_member import RunningMember
+from rmqalloc.client.member_settings import MemberSettings
+from rmqalloc.errors import ArgumentError
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting import ClientError
+from rmqalloc.remoting.client import name_servers
+
+EXPRESSION_TYPES = ("TAG", "SQL92")
+
+
+class PushConsumer(MemberSettings):
+    """Consumes messages of a real cluster as a member of a consumer group, beside clients in Java and other languages.
+
+    It sends heartbeats, rebalances, pulls with long polling, calls the listener, sends failed messages back and stores offsets,
+    all in the running event loop. Parameters are those of `MemberSettings`. It starts once; use it as an asynchronous context
+    manager, or `start` and `close` it.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.client.consumer.DefaultMQPushConsumer``, over `rmqalloc.rebalance`.
+
+    Examples
+    --------
+    >>> consumer = PushConsumer("billing", name_server="10.0.0.1:9876", listener=print)
+    >>> consumer.subscribe("orders", "paid || refunded")
+    >>> consumer.client_id is None
+    True
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._servers = name_servers(self.name_server)
+        self._subscriptions: dict[str, tuple[str, str]] = {}
+        self._member: RunningMember | None = None
+
+    # --- Subscriptions ---
+
+    def subscribe(self, topic: str, expression: str = "*", expression_type: str = "TAG") -> None:
+        """Subscribe to a topic, before or after `start`.
+
+        Parameters
+        ----------
+        topic : str
+            Topic.
+        expression : str
+            Tags parted by ``||``, or ``*`` for all; with SQL92 a condition over properties.
+        expression_type : str
+            ``"TAG"`` or ``"SQL92"``.
+
+        Raises
+        ------
+        ArgumentError
+            There is no such type of expression, or no topic is given.
+        """
+        if not topic:
+            raise ArgumentError(f"a subscription needs the name of a topic, got {topic!r}")
+        if expression_type not in EXPRESSION_TYPES:
+            raise ArgumentError(f"expression_type is one of {', '.join(EXPRESSION_TYPES)}, got {expression_type!r}")
+        self._subscriptions[topic] = (expression, expression_type)
+        if self._member is not None:
+            self._member.subscribe(topic, expression, expression_type)
+
+    def unsubscribe(self, topic: str) -> None:
+        """End a subscription; the next pass gives its queues up."""
+        self._subscriptions.pop(topic, None)
+        if self._member is not None:
+            self._member.consumer.unsubscribe(topic)
+
+    # --- Life ---
+
+    async def start(self) -> None:
+        """Join the group; queues come with the first pass, about a second later.
+
+        Raises
+        ------
+        ClientError
+            It was started before, nothing is subscribed to, or the group's name is none that a broker takes.
+        RemotingError
+            No name server answers.
+        """
+        if self._member is not None:
+            raise ClientError(f"a consumer of {self.consumer_group} starts once; make another one")
+        if not self._subscriptions:
+            raise ClientError(f"a consumer of {self.consumer_group} subscribes to a topic before it starts")
+        self._member = RunningMember(self, self._servers, await local_address(self._servers))
+        for topic, (expression, expression_type) in self._subscriptions.items():
+            self._member.subscribe(topic, expression, expression_type)
+        await self._member.start()
+
+    async def close(self) -> None:
+        """Leave the group and hand over.
+
+        It stops passes and pulls, waits up to ``close_within`` seconds until the listener has returned, stores offsets, gives
+        locks back, unregisters at every broker, so that others take over at once, and closes the connections. What the listener
+        had not finished is delivered again to others. Closing twice, or before `start`, does nothing.
+        """
+        if self._member is not None:
+            await self._member.close()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # --- While it runs ---
+
+    def pause(self) -> None:
+        """Stop pulling and rebalancing; its queues stay its own, and what was pulled is still consumed."""
+        self._running().consumer.pause()
+
+    def resume(self) -> None:
+        """Go on, with a pass at once."""
+        self._running().consumer.resume()
+
+    @property
+    def client_id(self) -> str | None:
+        """By which name brokers and strategies know it; None before `start`."""
+        return None if self._member is None else self._member.consumer.client_id
+
+    def queues(self) -> set[MessageQueue]:
+        """Return the queues that it works on."""
+        return set() if self._member is None else self._member.queues()
+
+    def _running(self) -> RunningMember:
+        if self._member is None:
+            raise ClientError(f"the consumer of {self.consumer_group} has not started")
+        return self._member

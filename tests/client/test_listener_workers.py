@@ -1,0 +1,196 @@
+"""Listeners at work: how many at once, in which order, and what becomes of those that fail."""
+
+import asyncio
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+
+import pytest
+
+from rmqalloc import ArgumentError, MessageQueue
+from rmqalloc.client._listener_workers import Batch, ListenerWorkers, UserCode
+from rmqalloc.client._pulled_queue import PulledQueue
+from rmqalloc.client.results import (
+    CONSUME_SUCCESS,
+    RECONSUME_LATER,
+    SUSPEND_CURRENT_QUEUE_A_MOMENT,
+    ReconsumeLater,
+    SuspendCurrentQueue,
+)
+
+QUEUE = MessageQueue("orders", "broker-a", 0)
+
+
+@dataclass
+class Pulled:
+    queue_offset: int
+    topic: str = "orders"
+    raw_body: bytes = b"abc"
+
+
+def batches(n, process_queue=None):
+    process_queue = process_queue or PulledQueue(0)
+    return [Batch([Pulled(offset)], process_queue, QUEUE) for offset in range(n)]
+
+
+def run(listener, work, most=4, within=10):
+    """Outcomes by offset, after all work has ended."""
+
+    async def ran():
+        ended, done = {}, asyncio.Event()
+
+        def report(some):
+            ended.update((batch.messages[0].queue_offset, outcome) for batch, outcome in some)
+            if len(ended) == len(work):
+                done.set()
+
+        workers = ListenerWorkers(UserCode(listener, in_order=False), most, report)
+        workers.add(work)
+        try:
+            async with asyncio.timeout(within):
+                await done.wait()
+                await workers.idle()
+        finally:
+            await workers.close()
+        return ended
+
+    return asyncio.run(ran())
+
+
+def test_a_plain_listener_never_runs_in_the_loop():
+    threads = set()
+    ended = run(lambda messages: threads.add(threading.current_thread()), batches(100))
+    assert set(ended.values()) == {CONSUME_SUCCESS} and len(ended) == 100
+    assert threading.current_thread() not in threads
+
+
+def test_an_async_listener_runs_in_the_loop():
+    async def listener(messages):
+        assert threading.current_thread() is threading.main_thread()
+        await asyncio.sleep(0)
+
+    assert set(run(listener, batches(100)).values()) == {CONSUME_SUCCESS}
+
+
+@pytest.mark.parametrize("most", [1, 3])
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_as_many_work_at_once_as_may_and_no_more(kind, most):
+    """Each waits until ``most`` of them are there: with fewer at once this would not end."""
+    now, greatest, gate = set(), [], threading.Barrier(most) if kind == "plain" else asyncio.Barrier(most)
+
+    def enter(offset):
+        now.add(offset)
+        greatest.append(len(now))
+
+    def plain(messages):
+        enter(messages[0].queue_offset)
+        gate.wait(10)
+        now.discard(messages[0].queue_offset)
+
+    async def waiting(messages):
+        enter(messages[0].queue_offset)
+        await gate.wait()
+        now.discard(messages[0].queue_offset)
+
+    assert len(run(plain if kind == "plain" else waiting, batches(most * 3), most)) == most * 3
+    assert max(greatest) == most
+
+
+def test_one_worker_keeps_the_order():
+    order = []
+    run(lambda messages: order.append(messages[0].queue_offset), batches(200), most=1)
+    assert order == list(range(200))
+
+
+def test_failures_and_wrong_answers_come_again(caplog):
+    answers = {0: None, 1: CONSUME_SUCCESS, 2: RECONSUME_LATER, 3: ReconsumeLater(5), 4: True,
+               5: SUSPEND_CURRENT_QUEUE_A_MOMENT}  # fmt: skip
+
+    def listener(messages):
+        offset = messages[0].queue_offset
+        if offset == 6:
+            raise ValueError("a failure of the user's")
+        return answers[offset]
+
+    expected = [CONSUME_SUCCESS] * 2 + [RECONSUME_LATER, ReconsumeLater(5)] + [RECONSUME_LATER] * 3
+    assert run(listener, batches(7)) == dict(enumerate(expected))
+    assert "a failure of the user's" in caplog.text and "got True" in caplog.text
+
+
+def test_a_cancelled_wait_inside_a_listener_is_its_failure():
+    async def listener(messages):
+        future = asyncio.get_running_loop().create_future()
+        future.cancel()
+        await future
+
+    assert run(listener, batches(3)) == dict.fromkeys(range(3), RECONSUME_LATER)
+
+
+def test_queues_that_were_given_up_are_passed_over():
+    gone, seen = PulledQueue(0), []
+    gone.dropped = True
+    work = batches(2)
+
+    async def ran():
+        done = asyncio.Event()
+        workers = ListenerWorkers(
+            UserCode(lambda messages: seen.append(messages[0].queue_offset), False), 1, lambda _: done.set()
+        )
+        workers.add([*batches(5, gone), *work])
+        await done.wait()
+        await workers.idle()
+        await workers.close()
+
+    asyncio.run(ran())
+    assert seen == [0, 1]
+
+
+def test_closing_does_not_wait_for_a_listener_that_hangs():
+    gate = threading.Event()
+
+    async def ran():
+        begun = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def listener(messages):
+            loop.call_soon_threadsafe(begun.set)
+            gate.wait(20)
+
+        workers = ListenerWorkers(UserCode(listener, False), 2, lambda _: None)
+        workers.add(batches(1))
+        await begun.wait()
+        assert len(workers.at_work) == 1
+        await workers.close()
+
+    before = time.monotonic()
+    asyncio.run(ran())
+    gate.set()
+    assert time.monotonic() - before < 10
+
+
+class Callable:
+    async def __call__(self, messages):
+        return None
+
+    def plain(self, messages):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("listener", "is_async"),
+    [(Callable(), True), (Callable().__call__, True), (partial(Callable().__call__), True), (Callable().plain, False),
+     (print, False)],
+)  # fmt: skip
+def test_async_functions_are_known_by_any_face(listener, is_async):
+    assert UserCode(listener, False).is_async is is_async
+
+
+@pytest.mark.parametrize("level", [-2, 19])
+def test_a_level_that_brokers_do_not_have_is_refused(level):
+    with pytest.raises(ArgumentError, match="delay_level goes from 1 to 18"):
+        ReconsumeLater(level)
+
+
+def test_pauses_keep_javas_bounds():
+    assert [SuspendCurrentQueue(ms).bounded(1_000) for ms in (None, 0, 50, 99_999)] == [1_000, 10, 50, 30_000]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -58,8 +59,8 @@ _EVIDENCE_OPTIONS = (
 def strategy_known_options(name: str | None = "--strategy") -> Callable[[Command], Command]:
     """Add ``--assume`` and an option of that name for what clients use; the command's ``inputs`` get them."""
 
-    def told(inputs: Inputs, assume: bool, stated: str | None = None) -> Inputs:
-        return replace(inputs, assume=assume, strategy=stated, is_planned=True)
+    def told(inputs: Inputs | None, assume: bool, stated: str | None = None) -> Inputs | None:
+        return inputs and replace(inputs, assume=assume, strategy=stated, is_planned=True)
 
     accepted = "Accept strategies that are a guess, or that what clients own contradicts."
     text = "What the clients use now, such as CONSISTENT_HASH:160, whatever the snapshot says."
@@ -119,6 +120,41 @@ def snapshot_options(command: Command) -> Command:
     """Add the options that name a snapshot and a part of it; the command gets them as one argument, ``inputs``."""
     return bundle("inputs", _inputs, (evidence_options, live_options, *_OPTIONS), command)
 
+
+def snapshot_options_unless(others: Mapping[str, tuple[str, ...]], command: Command) -> Command:
+    """Add the options of `snapshot_options`, which are not needed where one of others is given.
+
+    ``others`` are names of parameters, with the options that go with each: a script goes with none, and ``inputs`` is None; a
+    saved plan holds a snapshot, of which groups may be chosen.
+    """
+
+    def made(**given: Any) -> Inputs | None:
+        params = click.get_current_context().params
+        stands_in = next((name for name in others if params.get(name) is not None), None)
+        if stands_in is None:
+            return _inputs(**given)
+        for name, flag in _FLAGS.items():
+            if name not in others[stands_in] and is_typed(name):
+                raise click.UsageError(f"{flag} is for a snapshot, which {stands_in} does without; give one of them")
+        if not others[stands_in]:
+            return None
+        return Inputs("", groups=given["groups"] or ALL, evidence=given["evidence"])
+
+    takes = inspect.signature(_inputs).parameters
+    return bundle("inputs", made, (evidence_options, live_options, *_OPTIONS), command, takes)
+
+
+_FLAGS = {
+    "file": "-f",
+    "form": "--from",
+    "groups": "-g",
+    "topics": "-t",
+    "allow_partial": "--allow-partial",
+    "history_file": "--history",
+    "moment": "--at",
+    "name_server": "-n",
+    "context": "--context",
+}
 
 _OPTIONS = (
     at_option(),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.client_ids import new_id
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence import Known
 from rmqalloc.rollouts.planned_groups import planned_groups_of
@@ -110,52 +107,6 @@ def restart(
     return play_schedules(
         planned, lambda group: _schedule(group, batch, surge, ids, order, seed, informed_by), detail=detail
     )
-
-
-_GENERATED = re.compile(r"\d+(#\d+)?|DEFAULT", re.ASCII)
-"""Instance names that clients make themselves: process ids, and since 4.9 a time behind them."""
-
-
-def is_chosen(client_id: str) -> bool:
-    """Return whether somebody chose the instance name of a client id, so that it comes back after a restart.
-
-    Examples
-    --------
-    >>> [is_chosen(one) for one in ("10.0.0.1@consumer-7", "10.0.0.1@1#281944", "10.0.0.1@7", "c1")]
-    [True, False, False, False]
-    """
-    _, at, instance = client_id.partition("@")
-    return bool(at) and _GENERATED.fullmatch(instance.partition("@")[0]) is None
-
-
-def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
-    """Id of a client after a restart.
-
-    Java's ids are ``ip@pid#nanoTime``. With "suffix", the number after the last ``#`` is replaced, or one is added, so the
-    client nearly always keeps its position among the others. With "address" the address is replaced by a hash of the id. An
-    instance name that somebody chose stays as it is; such a client has another id by its address alone, or if both are there at
-    once, as with a surge.
-
-    Examples
-    --------
-    >>> new_id("10.0.0.1@1#281944", "suffix", set())
-    '10.0.0.1@1#900000000000001'
-    >>> new_id("10.0.0.1@7", "suffix", {"10.0.0.1@7#900000000000001"})
-    '10.0.0.1@7#900000000000002'
-    >>> new_id("10.0.0.1@7", "address", set())
-    '10.123.54.172@7#900000000000001'
-    >>> new_id("10.0.0.1@consumer-7", "address", set()), new_id("10.0.0.1@consumer-7", "suffix", set())
-    ('10.24.121.14@consumer-7', '10.0.0.1@consumer-7')
-    """
-    chosen = is_chosen(client_id)
-    stem = client_id.rpartition("#")[0] if "#" in client_id and not chosen else client_id
-    if ids == "address" or (chosen and stem in taken):
-        _, at, rest = stem.partition("@")
-        digest = hashlib.sha256(client_id.encode("utf-8", "surrogatepass")).digest()
-        stem = f"10.{'.'.join(map(str, digest[:3]))}{at}{rest}"
-    if chosen and stem not in taken:
-        return stem
-    return next(made for n in count(900_000_000_000_001) if (made := f"{stem}#{n}") not in taken)
 
 
 def _schedule(

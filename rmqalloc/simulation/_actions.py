@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial, partialmethod
 from typing import Any
@@ -89,11 +90,11 @@ class _Actions:
 
     def _restart(self, group: SimulatedGroup, members: Iterable[Member], new_ids: bool) -> None:
         """Start processes again, by default with the same address and another instance name."""
+        starts = Counter(member.name for member in group.members)
         for member in members:
             client_id = member.client_id
             if new_ids:
-                starts = sum(other.name == member.name for other in group.members)
-                client_id = f"{host_of(client_id)}@{starts + 1}"
+                client_id = f"{host_of(client_id)}@{starts[member.name] + 1}"
             self._start(group, member.name, client_id, member.strategy, member.topics)
 
     def _living(self, names: Iterable[str]) -> list[Member]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
+
+from rmqalloc.model import MessageQueue
 
 DELAYED = 1_000
 """A message that waits longer than this (ms) for its first consumption counts as delayed."""
@@ -73,8 +76,8 @@ class MessageCounts(NamedTuple):
         )
 
 
-def count_messages(flow: Flow, readings: list[Reading], until: int) -> MessageCounts:
-    """Follow one queue through all its readings.
+def count_messages(flow: Flow, readings: list[Reading], until: int, since: int = 0) -> MessageCounts:
+    """Follow one queue through all its readings; count what happens from ``since`` on.
 
     Examples
     --------
@@ -84,14 +87,42 @@ def count_messages(flow: Flow, readings: list[Reading], until: int) -> MessageCo
     MessageCounts(consumed_twice=0, delayed=180, longest_delay=10000, left=0)
     """
     twice = delayed = longest_delay = frontier = 0
-    for reading in readings:
-        end = flow.position(reading.offset, reading.since, reading.until)
-        twice += max(0, min(end, frontier) - reading.offset)
+    for one in readings:
+        reading = one
+        if one.since < since:  # what it read before counts as read, and no more
+            reached = flow.position(one.offset, one.since, min(one.until, since))
+            frontier = max(frontier, reached)
+            if one.until <= since:
+                continue
+            reading = one._replace(offset=reached, since=since)
+        end, offset = flow.position(reading.offset, reading.since, reading.until), reading.offset
+        if frontier > offset:
+            twice += max(0, min(end, frontier) - offset)
         if end > frontier:
-            n_late, longest = _waits(flow, reading, max(frontier, reading.offset), end)
-            delayed, longest_delay = delayed + n_late, max(longest_delay, longest)
+            n_late, longest = _waits(flow, reading, max(frontier, offset), end)
+            delayed += n_late
+            if longest > longest_delay:
+                longest_delay = longest
             frontier = end
     return MessageCounts(twice, delayed, longest_delay, max(0, flow.produced(until) - frontier))
+
+
+def count_all_messages(
+    queues: Sequence[MessageQueue],
+    flows: Mapping[str, Flow],
+    readings: Iterable[Reading],
+    until: int,
+    since: int = 0,
+) -> MessageCounts:
+    """Count what became of the messages of all queues of a group from ``since`` to ``until``."""
+    by_place: dict[int, list[Reading]] = {place: [] for place in range(len(queues))}
+    for reading in sorted(readings, key=lambda reading: reading.since):
+        if reading.since <= until:
+            by_place[reading.place].append(reading._replace(until=min(reading.until, until)))
+    counts = MessageCounts()
+    for place, mine in by_place.items():
+        counts = counts.plus(count_messages(flows[queues[place].topic], mine, until, since))
+    return counts
 
 
 def _waits(flow: Flow, reading: Reading, first: int, end: int) -> tuple[int, int]:
@@ -104,12 +135,13 @@ def _waits(flow: Flow, reading: Reading, first: int, end: int) -> tuple[int, int
     p, c = flow.produced_per_second / 1_000, flow.consumed_per_second / 1_000
     at_first = reading.since + (first - reading.offset) / c - first / p
     at_end = reading.since + (end - reading.offset) / c - end / p
-    if min(at_first, at_end) > DELAYED:
-        delayed = end - first
-    elif max(at_first, at_end) <= DELAYED:
+    longest = at_first if at_first > at_end else at_end
+    if longest <= DELAYED:
         delayed = 0
+    elif at_first > DELAYED and at_end > DELAYED:
+        delayed = end - first
     else:
         slope = 1 / c - 1 / p
         turn = first + (DELAYED - at_first) / slope
         delayed = round(turn - first if slope < 0 else end - turn)
-    return delayed, round(max(0.0, at_first, at_end))
+    return delayed, round(longest) if longest > 0 else 0

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.results.schemas import columns
+from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._timeline import Spans
 from rmqalloc.store import replaced_directory, write_file
 from rmqalloc.text import counted
@@ -116,6 +118,10 @@ class Ownership(NamedTuple):
         Whose each interval is, as a place in ``client_ids``.
     gaps, double_owned : Spans
         When nobody, or more than one process, owned a queue.
+    flows : mapping of str to Flow
+        Rates of the queues of each topic.
+    readings : list of Reading
+        Who read which queue from where.
     """
 
     consumer_group: str
@@ -125,6 +131,8 @@ class Ownership(NamedTuple):
     processes: NDArray[np.int32]
     gaps: Spans
     double_owned: Spans
+    flows: Mapping[str, Flow] = MappingProxyType({})
+    readings: Sequence[Reading] = ()
 
 
 @dataclass(frozen=True, repr=False)

@@ -169,11 +169,16 @@ def result_lines(result: Result, file: IO[str] | None = None, top: int | None = 
     yield ""
     yield from _table(_GROUPS, result.groups, file)
     for ownership in result.ownerships:
-        title, lines, legend = _picture(result, ownership, MOST_ROWS, line_width(file))
         yield ""
-        yield from wrapped(title, file)
-        yield from lines
-        yield from wrapped(", ".join(legend), file)
+        yield from timeline_lines(result, ownership, file)
+
+
+def timeline_lines(result: Result, ownership: Ownership, file: IO[str] | None) -> Iterator[str]:
+    """Yield the timeline of a group as wide as there is room."""
+    title, lines, legend = _picture(result, ownership, MOST_ROWS, line_width(file))
+    yield from wrapped(title, file)
+    yield from lines
+    yield from wrapped(", ".join(legend), file)
 
 
 def _table(columns: str, rows: Sequence[Any], file: IO[str] | None) -> list[str]:

@@ -17,7 +17,7 @@ from rmqalloc.simulation._actions import perform
 from rmqalloc.simulation._cluster import Cluster
 from rmqalloc.simulation._events import Event
 from rmqalloc.simulation._member import SimulatedGroup
-from rmqalloc.simulation._messages import Flow, MessageCounts, Reading, count_messages
+from rmqalloc.simulation._messages import Flow, count_all_messages
 from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation._script import Script, read_script
 from rmqalloc.simulation._script_parts import GroupPart
@@ -165,7 +165,9 @@ def _ownership(group: SimulatedGroup, until: int) -> Ownership:
     intervals, processes = timeline.intervals(until)
     client_ids = [member.client_id for member in group.members]
     gaps, double_owned = timeline.gaps(until), timeline.double_owned(until)
-    return Ownership(group.name, timeline.queues, client_ids, intervals, processes, gaps, double_owned)
+    return Ownership(
+        group.name, timeline.queues, client_ids, intervals, processes, gaps, double_owned, group.flows, group.readings
+    )
 
 
 def _event(seen: EventResult, end: int, ownerships: list[Ownership], moves: list[Times]) -> EventResult:
@@ -194,16 +196,5 @@ def _group(group: SimulatedGroup, ownership: Ownership, moves: Times, until: int
         doubles.queue.size,
         doubles.total(),
         doubles.longest(),
-        *_messages(group, until),
+        *count_all_messages(ownership.queues, ownership.flows, ownership.readings, until),
     )
-
-
-def _messages(group: SimulatedGroup, until: int) -> MessageCounts:
-    """Count what became of the messages of all queues."""
-    readings: dict[int, list[Reading]] = {place: [] for place in range(len(group.timeline.queues))}
-    for reading in sorted(group.readings, key=lambda reading: reading.since):
-        readings[reading.place].append(reading)
-    counts = MessageCounts()
-    for place, mine in readings.items():
-        counts = counts.plus(count_messages(group.flows[group.timeline.queues[place].topic], mine, until))
-    return counts

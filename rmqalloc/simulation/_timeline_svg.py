@@ -93,6 +93,17 @@ def svg_timeline(result: Result, rows: int = 48) -> str:
     >>> svg_timeline(simulate(script)).count("<title>")
     4
     """
+    parts, height = timeline_parts(result, rows)
+    return "\n".join([svg_head(height), *parts, "</svg>"]) + "\n"
+
+
+def svg_head(height: int) -> str:
+    """Return the opening tag of a picture as wide as a timeline."""
+    return f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {FULL} {height}" font-family="sans-serif" font-size="10">'
+
+
+def timeline_parts(result: Result, rows: int = 48) -> tuple[list[str], int]:
+    """Return the elements of a timeline, its background first, and its height."""
     blocks = [_Block(ownership, rows) for ownership in result.ownerships[:MOST_GROUPS]]
     parts: list[str] = []
     top = TOP
@@ -106,10 +117,9 @@ def svg_timeline(result: Result, rows: int = 48) -> str:
         parts += legend
         below += 8 + LINE * block.legend_lines
     events, height = _events(result.events[1:], top, below, result.duration)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {FULL} {height}" font-family="sans-serif" font-size="10">'
     styles = "\n".join(["<defs>", *definitions(max((len(block.owning) for block in blocks), default=0)), "</defs>"])
     background = f'<rect width="{FULL}" height="{height}" fill="{BACKGROUND}"/>'
-    return "\n".join([head, styles, background, _heading(result), *parts, *events, "</svg>"]) + "\n"
+    return [styles, background, _heading(result), *parts, *events], height
 
 
 def _heading(result: Result) -> str:

@@ -21,7 +21,7 @@ from rmqalloc.cli._renamed import UNTIL
 
 LEAVES = {words: one for words, one in COMMANDS.items() if not isinstance(one, click.Group)}
 EACH = pytest.mark.parametrize("words", list(LEAVES), ids=" ".join)
-TEXTS = ("x", "3", "0.25", "20s", "2026-01-01T00:00:00Z", "AVG", "4-6", "idle>0", "unowned")
+TEXTS = ("x", "3", "0.25", "20s", "2026-01-01T00:00:00Z", "AVG", "4-6", "idle>0", "unowned", "crash")
 """Values; every option takes one of them, or a word of its list."""
 PLAN = ["plan", "-f", "example:seed"]
 GROUP = ["allocate", "-t", "orders", "--queues", "b:6", "-c", "c1,c2"]

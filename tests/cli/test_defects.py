@@ -58,8 +58,8 @@ NOT_CAUGHT = (
 )
 """What tells of a defect."""
 
-TASKS = ("Connection._read",)
-"""Coroutines that nobody awaits: what they do is guarded, that they begin is not."""
+TASKS = ("Connection._read", "Connection._ended")
+"""Coroutines that nobody awaits, and how they end: what they do is guarded, that they begin and end is not."""
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,30 @@
+"""A small cluster with one group, of which simulations are made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+
+IDS = [f"10.0.0.{i}@{100 + i}#{i}" for i in range(4)]
+TOPIC = Topic("T", (TopicBroker("a", 8), TopicBroker("b", 4), TopicBroker("c", 4, perm=2)))
+
+
+def group(**others: Any) -> Group:
+    """Return the group: four clients of 5.3 under AVG, unless other fields say otherwise."""
+    clients = tuple(Client(one, version="5.3.1") for one in IDS)
+    made: dict[str, Any] = {"subscriptions": ("T", "%RETRY%g"), "clients": clients, "strategy": "AVG"}
+    return Group("g", **(made | others))
+
+
+def cluster(*topics: Topic, **others: Any) -> Snapshot:
+    """Return the cluster: the group, and a topic whose brokers differ."""
+    return Snapshot(topics or (TOPIC,), (group(**others),))
+
+
+def with_ends(*ends: int, at: str | None = None) -> Snapshot:
+    """Return the cluster with the ends of its first queues."""
+    lags = tuple(Lag(MessageQueue("T", "a", i), end, end) for i, end in enumerate(ends))
+    return replace(cluster(lags=lags), fetched_at=at)

@@ -34,6 +34,7 @@ OPENED = (
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
     "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
 )
+LOGGED_4_9 = ("namesrv", "broker", "tools")
 
 LOCKS_LAST = "-Drocketmq.broker.rebalance.lockMaxLiveTime=4000"
 """Milliseconds until queues of an ordered consumer that died are free; a minute by default, longer than tests may wait."""
@@ -50,14 +51,24 @@ class LiveCluster:
         Whether the servers go on when the process that starts them ends.
     options : sequence of str
         Options of the brokers' Java machines.
+    version : str, optional
+        Release of the servers: 4.9.7, or by default what the pom says.
     """
 
     def __init__(
-        self, home: Path | None = None, outlives: bool = False, options: Sequence[str] = (LOCKS_LAST,)
+        self,
+        home: Path | None = None,
+        outlives: bool = False,
+        options: Sequence[str] = (LOCKS_LAST,),
+        version: str | None = None,
     ) -> None:
         self.home = home or Path(tempfile.mkdtemp(prefix="rmqalloc-cluster-"))
         self.home.mkdir(parents=True, exist_ok=True)
-        self.classpath = maven_classpath(PROJECT)
+        self.classpath = maven_classpath(PROJECT, version)
+        for program in LOGGED_4_9 if version is not None else ():  # servers of 4.9 do not start without
+            file = self.home / "conf" / f"logback_{program}.xml"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text("<configuration/>\n", encoding="utf-8")
         port = free_ports(1)
         self.name_server = f"127.0.0.1:{port}"
         self._port = port
@@ -112,7 +123,8 @@ class LiveCluster:
                 "storePathCommitLog": store / "commitlog", "mappedFileSizeCommitLog": 16 << 20,
                 "mappedFileSizeConsumeQueue": 60_000, "timerWheelEnable": "false", "flushDiskType": "ASYNC_FLUSH",
                 "autoCreateTopicEnable": "false", "loadBalancePollNameServerInterval": 500, "diskMaxUsedSpaceRatio": 95,
-                "registerNameServerPeriod": 10_000, **settings,
+                "registerNameServerPeriod": 10_000, "waitTimeMillsInSendQueue": 30_000,
+                "osPageCacheBusyTimeOutMills": 30_000, **settings,
             },
         )  # fmt: skip
 
@@ -129,6 +141,10 @@ class LiveCluster:
     def programs(self) -> list[int]:
         """Process ids of its servers."""
         return [one.pid for one in self._processes.values()]
+
+    def pid_of(self, name: str) -> int:
+        """Process id of a broker that runs, to freeze and thaw it."""
+        return self._processes[name].pid
 
     def stop_broker(self, name: str) -> None:
         """Stop one broker in good order: it takes itself off the name server's list."""
@@ -200,7 +216,7 @@ def mqadmin(cluster: LiveCluster, *arguments: str) -> str:
     tool = "org.apache.rocketmq.tools.command.MQAdminStartup"
     done = subprocess.run(
         [command("java"), *home, *SMALL, "-cp", cluster.classpath, tool, *arguments],
-        capture_output=True, text=True, check=True, timeout=READY_WITHIN,
+        capture_output=True, text=True, check=True, timeout=READY_WITHIN, cwd=cluster.home,
     )  # fmt: skip
     return without_logging(done.stdout)
 

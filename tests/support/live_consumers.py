@@ -7,6 +7,7 @@ import os
 import queue
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from typing import Any, Self
 import tied
 from java_driver import JavaFailed, command, maven_classpath
 from live_cluster import PROJECT, SMALL, without_logging
+from programs import environment
 
 from rmqalloc import MessageQueue
 
@@ -49,6 +51,8 @@ class Consumers:
         Its class.
     more_classes : str
         What else is on the class path.
+    version : str, optional
+        Release of the clients: 4.9.8, or by default what the pom says.
     """
 
     def __init__(
@@ -58,14 +62,21 @@ class Consumers:
         project: Path = PROJECT,
         program: str = "Consumers",
         more_classes: str = "",
+        version: str | None = None,
     ) -> None:
+        classes = os.pathsep.join([maven_classpath(project, version), more_classes])
         self._home = Path(tempfile.mkdtemp(prefix="rmqalloc-consumers-"))
-        arguments = [
+        self._run([
             command("java"), *SMALL, "-Xmx512m", f"-Duser.home={self._home}", "-Drocketmq.client.logUseSlf4j=false", *options,
-            "-cp", os.pathsep.join([maven_classpath(project), more_classes]), f"io.rmqalloc.live.{program}", name_server,
-        ]  # fmt: skip
+            "-cp", classes, f"io.rmqalloc.live.{program}", name_server,
+        ])  # fmt: skip
+
+    def _run(self, arguments: list[str], **more: Any) -> None:
+        """Start the program and wait until it says that it is ready."""
         self._log = (self._home / "consumers.log").open("wb")
-        self.process = tied.popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0)
+        self.process = tied.popen(
+            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0, **more
+        )
         self.changes: list[dict[str, Any]] = []
         """Every change of a consumer's queues: ``at`` (ms since the epoch) and ``owns``."""
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
@@ -157,3 +168,20 @@ class Consumers:
         except queue.Empty:
             log = without_logging((self._home / "consumers.log").read_text(errors="replace"))[-2000:]
             raise JavaFailed(f"the Java consumers do not answer; they said last:\n{log}") from None
+
+
+class WireConsumers(Consumers):
+    """A Python process whose consumers join and leave on command, spoken to as the Java ones, see ``wire_consumers.py``.
+
+    Parameters
+    ----------
+    name_server : str
+    **settings
+        Of every consumer, as `rmqalloc.client.PushConsumer` takes them.
+    """
+
+    def __init__(self, name_server: str, **settings: Any) -> None:
+        self._home = Path(tempfile.mkdtemp(prefix="rmqalloc-consumers-"))
+        program = Path(__file__).with_name("wire_consumers.py")
+        more = {"env": environment(HOME=str(self._home))}  # offsets of broadcasting members are kept below it
+        self._run([sys.executable, str(program), name_server, json.dumps(settings)], **more)

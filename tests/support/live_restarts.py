@@ -111,7 +111,7 @@ def restarted(
             act(member, numbers[member])
             settled(cluster, processes, group, n_there, shares, tally)
             states.append(owners(processes, group, topic))
-    n_sent, seen = processes[0].do("still"), open_in(states[0], members.reports(begun))
+    n_sent, seen = processes[0].do("still")["sent"], open_in(states[0], members.reports(begun))
     given = Counter[str]()
     for process in processes:
         given.update(process.do("consumed", group=group))

@@ -21,9 +21,9 @@ import java.util.concurrent.ConcurrentHashMap;
  * {"do": "join", "name": "c1", "group": "g", "topics": ["T"], "strategy": "AVG", ...}   see {@link Member}
  * {"do": "leave", "name": "c1"}        a shutdown in good order
  * {"do": "show"}                       queues of every consumer now
- * {"do": "send", "topic": "T", "count": 100}
- * {"do": "flow", "topic": "T", "per_second": 100}, {"do": "still"}     messages all the time, until it is still
- * {"do": "consumed", "group": "g"}     how often this process was given each message
+ * {"do": "send", "topic": "T", "count": 100, "batch": 1, "from": 0}
+ * {"do": "flow", "topic": "T", "per_second": 100, "from": 0}, {"do": "still"}   messages all the time, until it is still
+ * {"do": "consumed", "group": "g"}     how often this process was given each message, see {@link Deliveries} for more
  * {"do": "topic" | "group" | "mode", ...}   see {@link Admin}
  * </pre>
  *
@@ -83,9 +83,11 @@ public final class Consumers {
                 members.forEach((key, member) -> all.put(key, picture(key, member)));
                 return all;
             case "send":
-                return Sender.send(nameServer, command.getString("topic"), command.getIntValue("count"));
+                return Sender.send(nameServer, command.getString("topic"), command.getIntValue("count"),
+                    command.getIntValue("batch", 1), command.getIntValue("from"));
             case "flow":
-                Sender.flow(nameServer, command.getString("topic"), command.getIntValue("per_second"));
+                Sender.flow(nameServer, command.getString("topic"), command.getIntValue("per_second"),
+                    command.getIntValue("from"));
                 return command.getString("topic");
             case "still":
                 return Sender.still();

@@ -1,6 +1,7 @@
 package io.rmqalloc.live;
 
 import com.alibaba.fastjson2.JSONObject;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
@@ -11,13 +12,14 @@ import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.client.impl.consumer.DefaultLitePullConsumerImpl;
 import org.apache.rocketmq.client.impl.consumer.RebalanceImpl;
+import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
-import org.apache.rocketmq.remoting.protocol.heartbeat.MessageModel;
 
 /**
  * One consumer. Of the command: name, group, topics, strategy and its parameters, instance (by default the name: two members
  * of one instance name share a client id in two processes), kind (push or lite_pull), orderly, broadcasting, tags (of all topics
- * of a push consumer; every message by default), and server_assignment for a push consumer whose queues the broker assigns.
+ * of a push consumer; every message by default), server_assignment for a push consumer whose queues the broker assigns, and
+ * heartbeat_v2.
  */
 final class Member {
     private static final int LOOK_EVERY_MS = Integer.getInteger("rmqalloc.lookEvery", 30_000);
@@ -42,24 +44,41 @@ final class Member {
         consumer.setPollNameServerInterval(LOOK_EVERY_MS);
         consumer.setHeartbeatBrokerInterval(LOOK_EVERY_MS);
         consumer.setClientCallbackExecutorThreads(CALLBACK_THREADS);
-        consumer.setMessageModel(model(command));
+        consumer.setMessageModel(Enum.valueOf(consumer.getMessageModel().getDeclaringClass(), model(command)));
         consumer.setAllocateMessageQueueStrategy(Strategies.of(command));
-        consumer.setClientRebalance(!command.getBooleanValue("server_assignment"));
+        if (command.getBooleanValue("server_assignment")) {
+            Release.assignByBroker(consumer);
+        }
+        if (command.getBooleanValue("heartbeat_v2")) {
+            Release.useSecondHeartbeat(consumer);
+        }
         consumer.setConsumeThreadMin(1);
         consumer.setConsumeThreadMax(1);
         for (String topic : command.getList("topics", String.class)) {
             consumer.subscribe(topic, command.getString("tags") == null ? "*" : command.getString("tags"));
         }
+        String group = command.getString("group");
+        String name = command.getString("name");
         if (command.getBooleanValue("orderly")) {
-            consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> ConsumeOrderlyStatus.SUCCESS);
+            consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> {
+                given(group, name, messages);
+                return ConsumeOrderlyStatus.SUCCESS;
+            });
         } else {
-            String group = command.getString("group");
             consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
-                messages.forEach(message -> Consumed.count(group, message));
+                given(group, name, messages);
                 return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
             });
         }
         return consumer;
+    }
+
+    private static void given(String group, String name, List<MessageExt> messages) {
+        if (Deliveries.FILE != null) {
+            Deliveries.FILE.note(group, name, messages);
+        } else {
+            messages.forEach(message -> Consumed.count(group, message));
+        }
     }
 
     private static DefaultLitePullConsumer pullConsumer(String nameServer, JSONObject command) throws Exception {
@@ -69,7 +88,7 @@ final class Member {
         consumer.setPollNameServerInterval(LOOK_EVERY_MS);
         consumer.setHeartbeatBrokerInterval(LOOK_EVERY_MS);
         consumer.setClientCallbackExecutorThreads(CALLBACK_THREADS);
-        consumer.setMessageModel(model(command));
+        consumer.setMessageModel(Enum.valueOf(consumer.getMessageModel().getDeclaringClass(), model(command)));
         consumer.setAllocateMessageQueueStrategy(Strategies.of(command));
         for (String topic : command.getList("topics", String.class)) {
             consumer.subscribe(topic, "*");
@@ -82,8 +101,8 @@ final class Member {
         return instance == null ? command.getString("name") : instance;
     }
 
-    private static MessageModel model(JSONObject command) {
-        return command.getBooleanValue("broadcasting") ? MessageModel.BROADCASTING : MessageModel.CLUSTERING;
+    private static String model(JSONObject command) { // the class MessageModel has another name in 4.9
+        return command.getBooleanValue("broadcasting") ? "BROADCASTING" : "CLUSTERING";
     }
 
     void join() throws Exception {
@@ -117,11 +136,7 @@ final class Member {
                 queues.add(queue);
             }
         });
-        rebalance.getPopProcessQueueTable().forEach((queue, process) -> {
-            if (!process.isDropped()) {
-                queues.add(queue);
-            }
-        });
+        queues.addAll(Release.popped(rebalance));
         return queues;
     }
 

@@ -25,7 +25,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
-QUICK := frozen history load everyday guarded bruteforce silence directories followed faces rows hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
+QUICK := beside chaos conformance frozen history load everyday guarded bruteforce silence directories followed faces rows hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
 .PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
@@ -225,6 +225,11 @@ evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	$(PROOF) service_page --report $(EVIDENCE)/service-page.md
 	$(PROOF) guarded_restart --report $(EVIDENCE)/guarded-restart.md
 	$(PROOF) everyday --report $(EVIDENCE)/everyday.md
+	$(PROOF) chaos --report $(EVIDENCE)/chaos.md
+	$(PROOF) chaos --replay
+	$(PROOF) conformance --report $(EVIDENCE)/conformance.md
+	$(PROOF) member_speed
+	$(PROOF) beside_java --report $(EVIDENCE)/beside-java.md
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(MAKE) --no-print-directory --keep-going mutation strength targets pythons performance release-check # one that fails stops no other
 # What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.
@@ -233,6 +238,12 @@ release-check: $(VENV)/packages | $(EVIDENCE)
 # Two at a time, as there are two processors.
 evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%) performance-quick
+quick-beside:
+	$(PROOF) beside_java --quick
+quick-chaos:
+	$(PROOF) chaos --quick
+quick-conformance:
+	$(PROOF) conformance --quick
 quick-frozen:
 	$(PROOF) frozen_broker --quick
 quick-history:

@@ -6,7 +6,7 @@ import json
 import socket
 from typing import Any
 
-from rmqalloc.remoting import _frame as frame
+from rmqalloc.remoting import frames as frame
 from rmqalloc.remoting.credentials import Credentials
 
 GROUPS, CREATE_USER, CREATE_ACL, UPDATE_ACL = 225, 3001, 3006, 3007

@@ -12,7 +12,7 @@ ROOMS = {
     "snapshot/files": ["snapshot/files/*"],
     "snapshot: the model that is read": ["snapshot/plain_data*", "snapshot/snapshot*", "snapshot/directory*"],
     "remoting: frames, the tolerant JSON reader, credentials": [
-        "remoting/_frame*",
+        "remoting/frames*",
         "remoting/loose_json*",
         "remoting/credentials*",
     ],

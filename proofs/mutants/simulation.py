@@ -11,8 +11,8 @@ _TWIN = "tests/simulation/test_simulation_twin.py"
 MUTANTS = [
     Mutant(_WATCHED, '    dropped: bool = _watched("dropped")\n', "", "a dropped queue is read on", _TWIN),
     Mutant(_WATCHED, '    last_lock_timestamp: int = _watched("last_lock_timestamp")\n', "", "a renewal is not told", _TWIN),
-    Mutant(_READER, "self._clock.time > self._first_loss):", "False):", "a lock that runs out is not seen", _TWIN),
-    Mutant(_READER, "for number in sorted(self._changed)]", "for number in ()]", "what changed is not looked at", _TWIN),
+    Mutant(_READER, "if self._clock.time > self.first_loss:", "if False:", "a lock that runs out is not seen", _TWIN),
+    Mutant(_READER, "for number in sorted(self.changed)]", "for number in ()]", "what changed is not looked at", _TWIN),
     Mutant(_NETWORK, "self.arrivals[0] <= until", "self.arrivals[0] < until", "an offset arrives a moment late", _TWIN),
     Mutant(_NETWORK, "if not connection.host.is_woken and", "if connection.host.is_woken and", "nobody is woken", _TWIN),
     Mutant(_NETWORK, "has_seen_all() or not all(", "has_seen_all() and not all(", "a dead connection carries offsets", _TWIN),

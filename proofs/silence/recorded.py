@@ -6,8 +6,8 @@ import json
 from unittest.mock import patch
 
 from rmqalloc.remoting import RemotingError, ResponseError, client
-from rmqalloc.remoting._connection import Connection, SilentError
-from rmqalloc.remoting._frame import RESPONSE, Command
+from rmqalloc.remoting.connection import Connection, SilentError
+from rmqalloc.remoting.frames import RESPONSE, Command
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live._take import take_snapshot
 

@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.advice.advice import CHURN_SCHEMA
+from rmqalloc.client_ids import new_id
 from rmqalloc.evidence.method import Method
 from rmqalloc.evidence.other_dialects import has_form, method_set
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct
 from rmqalloc.rollouts.replay_groups import play_schedules
-from rmqalloc.rollouts.restart import new_id
 from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, InapplicableError, Mask, Moment, Schedule, Step
 from rmqalloc.scenarios.client_changes import joining_names
 from rmqalloc.strategies import STRATEGIES

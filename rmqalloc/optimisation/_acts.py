@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.client_ids import new_id
 from rmqalloc.fleet import Fleet
 from rmqalloc.optimisation._ways import Choices, Way
 from rmqalloc.rollouts.resize import Resize, queues_below
-from rmqalloc.rollouts.restart import new_id
 from rmqalloc.rollouts.schedule import ClientKind, ClientView, GroupAtStart, Mask, Moment, Schedule, Step
 from rmqalloc.strategies.ordering import sort_client_ids
 from rmqalloc.text import counted

@@ -39,6 +39,7 @@ FLOORS = {
     "rmqalloc.scenarios": 7,
     "rmqalloc.rebalance": 7,
     "rmqalloc.broker": 7,
+    "rmqalloc.client": 8,
     "rmqalloc.views": 8,
     "rmqalloc.evaluation": 9,
     "rmqalloc.ownership": 10,
@@ -130,8 +131,8 @@ def test_no_room_imports_what_another_keeps_to_itself(module):
 
 
 MOST_OF_ALL_LINES = 0.12
-JAVAS_OWN = {"Broker"}
-"""Names of classes that RocketMQ has in its client and in its broker, too."""
+JAVAS_OWN = {"Broker", "PushConsumer"}
+"""Names of classes that RocketMQ has, too: in its client and in its broker, for its users and behind what they use."""
 
 
 def test_no_room_is_larger_than_an_eighth_of_the_house():

@@ -37,5 +37,5 @@ def test_an_error_that_is_not_the_readers_own_is_seen(raised, monkeypatch):
 
 
 def test_a_traceback_of_the_wire_is_seen(monkeypatch):
-    monkeypatch.setattr(wire.answers, "_text", lambda value, what: value.strip())
+    monkeypatch.setattr(wire.answers, "text_of", lambda value, what: value.strip())
     assert any("AttributeError" in text for text in wire.run(100, 7).tracebacks)

@@ -41,6 +41,7 @@ def results():
         restart,
         within_budget(cluster, 2.0),
         rmqalloc.simulate(ROOT / "examples" / "simulations" / "concurrent.yaml"),
+        rmqalloc.simulate_group(rmqalloc.read("example:orders"), "order-svc", ["shutdown clients=1"], seeds=2),
         evidence_of(cluster),
         rmqalloc.show(cluster),
         rmqalloc.groups(cluster),

@@ -245,7 +245,11 @@ ONE_PLACE = {
     "get_terminal_size": {"rmqalloc.results.wrapping"},
     '"\\\\x1b\\[\\d': {"rmqalloc.results.renderer"},
     # Requests by their source, and what a picture does not draw: in words of their own.
-    "and \\{[^}]*\\} more": {"rmqalloc.cli._left_out", "rmqalloc.simulation._timeline_svg"},
+    "and \\{[^}]*\\} more": {
+        "rmqalloc.cli._left_out",
+        "rmqalloc.simulation._group_svg",
+        "rmqalloc.simulation._timeline_svg",
+    },
     '" → "\\.join|if before == after else': {"rmqalloc.results.renderer"},
     "f\"≤ |≤ ' if": {"rmqalloc.results.renderer"},
     'backslashreplace"\\)\\.decode': {"rmqalloc.results.renderer", "rmqalloc.cli._allocate_command"},

@@ -33,7 +33,10 @@ class Area(NamedTuple):
 
 
 _SPARK = ("spark_udfs/", "rmqalloc/evaluation/", "tests/support/spark_")
-_LIVE = ("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "rmqalloc/guard/", "rmqalloc/service/", "tests/support/live_")
+_LIVE = (
+    *("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "rmqalloc/guard/", "rmqalloc/service/", "rmqalloc/client/"),
+    *("tests/support/live_", "tests/support/wire_"),
+)
 _PAGE = "test_the_blocks_of_a_page_run_and_print_what_it_shows"
 _OWNERS = "tests/snapshot/test_live_owners.py::test_owners_as_clients_join_leave_and_die"
 _DEAR_PAGES = {
@@ -229,6 +232,8 @@ PROOFS = {
         ("movement", ("benchmarks/movement/", "rmqalloc/strategies/"), 60),
         ("spark", ("proofs/spark_matrix/", "spark_udfs/"), 150),
         ("pythons", ("proofs/pythons/",), 20),
+        ("chaos", ("proofs/chaos/", "rmqalloc/simulation/", "rmqalloc/rebalance/"), 40),
+        ("conformance", ("proofs/conformance/", "tests/data/conformance/", "rmqalloc/rebalance/"), 30),
         ("frozen", ("proofs/frozen_broker/", "rmqalloc/remoting/", "rmqalloc/snapshot/live/"), 15),
         ("history", ("proofs/history_size/", "rmqalloc/history/"), 30),
         ("load", ("proofs/service_load/", "rmqalloc/service/"), 40),

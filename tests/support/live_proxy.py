@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 
-from rmqalloc.remoting._frame import Command, decode
+from rmqalloc.remoting.frames import Command, decode
 
 
 class Recording:

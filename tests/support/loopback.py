@@ -4,7 +4,7 @@ import asyncio
 import json
 import threading
 
-from rmqalloc.remoting._frame import RESPONSE, Command, decode, encode
+from rmqalloc.remoting.frames import RESPONSE, Command, decode, encode
 from rmqalloc.remoting.read_codes import ReadCode
 
 TOPIC = "orders"

@@ -5,7 +5,7 @@ import json
 
 from loopback import InThread
 
-from rmqalloc.remoting._frame import RESPONSE, Command, decode, encode
+from rmqalloc.remoting.frames import RESPONSE, Command, decode, encode
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 

@@ -33,6 +33,9 @@ TO_FILE = re.compile(r"\[([^]]*)\]\(proofs/[^)]*\)")
 """Links of papers to files that are no pages."""
 TO_PAPER = re.compile(rf"\]\((?:\.\./)?((?:\.\./)*)({'|'.join(PAPERS)})\.md")
 CODE = re.compile(r"`[^`\n]*`")
+PROGRAMS = ("clients", "conformance")
+"""Folders of `examples/` whose programs pages link to."""
+
 CODE_WITH_BARS = re.compile(r"<code>[^<]*\|[^<]*</code>")
 NAMELESS_SEARCH = '<div class="md-search" data-md-component="search" role="dialog"'
 """The theme gives its dialog no name that a screen reader could say."""
@@ -45,8 +48,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         text = TO_FILE.sub(r"\1", text)
         text = TO_PAPER.sub(lambda found: f"]({PAGES[found[2] + '.md']}", text)
         files.append(File.generated(config, target, content=text))
-    for program in sorted((ROOT / "examples" / "clients").glob("*.py")):
-        files.append(File.generated(config, f"examples/clients/{program.name}", abs_src_path=str(program)))
+    for program in sorted(path for room in PROGRAMS for path in (ROOT / "examples" / room).glob("*.py")):
+        target = program.relative_to(ROOT).as_posix()
+        files.append(File.generated(config, target, abs_src_path=str(program)))
     return files
 
 
@@ -56,7 +60,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     page.meta.setdefault("search", {}).setdefault("boost", boost)
     # Elsewhere a bar in the code of a table needs a backslash, which would be shown here.
     markdown = CODE.sub(lambda found: found[0].replace("\\|", "|"), markdown)
-    markdown = re.sub(r"\]\(\.\./(examples/clients/\w+\.py)\)", r"](\1)", markdown)
+    markdown = re.sub(r"\]\(\.\./(examples/(?:clients|conformance)/\w+\.py)\)", r"](\1)", markdown)
     return TO_PAPER.sub(lambda found: f"]({found[1]}{PAGES[found[2] + '.md']}", markdown)
 
 

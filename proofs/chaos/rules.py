@@ -35,7 +35,7 @@ class Violation(NamedTuple):
 def violations(record: Record) -> list[Violation]:
     """Return everything that is wrong, by rule and time.
 
-    A queue without a living client is nobody's fault, and is not judged by "unowned".
+    A queue of a group without a living client is not judged by "unowned".
     """
     found: list[Violation] = []
     queues = dict.fromkeys([*record.queues, *(one.queue for one in record.intervals)])

@@ -21,7 +21,7 @@ _METRICS = "tests/service/test_metrics.py -k"
 _MCP = "tests/mcp_server/test_mcp_server.py -k"
 
 MUTANTS = [
-    Mutant(f"{_WATCHING}/lasting_states.py", "if state is None or not state.is_pending or state.pending != value:", "if state is None:", "a state is told after one sighting", _LASTING),
+    Mutant(f"{_WATCHING}/lasting_states.py", "if state is None or not state.is_pending or state.pending != value:", "if state is None:", "a state is reported after one sighting", _LASTING),
     Mutant(f"{_WATCHING}/lasting_states.py", "state.value == value:\n            self._states[key] = _Lasting(True, value, at)", "state.value == value:\n            self._states[key] = _Lasting(True, value, until)", "a change is placed after the last part of a sighting that did not show it", _LASTING),
     Mutant(f"{_WATCHING}/lasting_states.py", "pending_since=until)", "pending_since=at)", "a change is placed before the part of the sighting that showed it", _LASTING),
     Mutant(f"{_WATCHING}/_member_changes.py", "if group.name not in reading.not_read and at is not None and", "if at is not None and", "clients of a group that was not read have left", f"{_CHANGES} groups_that_were_not_read"),
@@ -37,7 +37,7 @@ MUTANTS = [
     Mutant(f"{_WATCHING}/webhook.py", "self._closing.wait(pause):", "time.sleep(pause):", "the end waits for more tries", f"{_WEBHOOK} does_not_wait"),
     Mutant(f"{_WATCHING}/webhook_forms.py", '"<": "&lt;"', '"<": "<"', "a group's name notifies a whole channel", "tests/watching/test_webhook_forms.py -k hostile"),
     Mutant(f"{_WATCHING}/webhook_forms.py", "for one in told if one.before is not None", "for one in ()", "an alert whose severity changed stays open", "tests/watching/test_webhook_forms.py -k another_severity"),
-    Mutant(f"{_HISTORY}/_spans.py", "is_far = at - self.last > self._gap_ms", "is_far = False", "the time between readings far apart is told as known", f"{_PAST} far_apart"),
+    Mutant(f"{_HISTORY}/_spans.py", "is_far = at - self.last > self._gap_ms", "is_far = False", "the time between readings far apart is stated as known", f"{_PAST} far_apart"),
     Mutant(f"{_HISTORY}/_past_timeline.py", "if at <= span.certain:", "if at <= span.certain or not later:", "what one reading showed is known", f"{_PAST} a_moment_has_its_owners"),
     Mutant(f"{_HISTORY}/_past_timeline.py", "if later is not None:  # another part", "if False:  # another part", "a moment within a change is known", "tests/history/test_observed.py -k in_doubt"),
     Mutant(f"{_HISTORY}/_past_timeline.py", "(until IS NULL OR until>?)", "until>?", "a group that is not read is known as long as it is not", f"{_PAST} group_that_is_not_read"),
@@ -62,7 +62,7 @@ MUTANTS = [
     Mutant(f"{_LIVE}/_known_before.py", "if other != broker and part.reading < reading and part.value is not None:", "if False:", "who left stays while a broker is silent", f"{_REREADING} who_left_is_gone"),
     Mutant(f"{_LIVE}/_retake.py", "            else:\n                groups[name].not_listed.append(broker)", "            else:\n                groups[name].listed(broker, None, time.time(), reading)", "clients of a broker that does not answer are gone", f"{_REREADING} have_not_left"),
     Mutant(f"{_LIVE}/_retake.py", "order = sorted(groups, key=lambda name: _reading(groups[name].views.get(broker)))", "order = sorted(groups)", "the last groups are never read where time is short", f"{_REREADING} comes_first"),
-    Mutant(f"{_LIVE}/rereading.py", "not_read = frozenset(name for name in ages if self._before.groups[name].not_listed)", "not_read = frozenset[str]()", "nobody is told which groups were not read", f"{_REREADING} frozen_broker"),
+    Mutant(f"{_LIVE}/rereading.py", "not_read = frozenset(name for name in ages if self._before.groups[name].not_listed)", "not_read = frozenset[str]()", "nothing says which groups were not read", f"{_REREADING} frozen_broker"),
     Mutant("rmqalloc/remoting/_pace.py", "at = max(self._next, now - _AHEAD)", "at = now - _AHEAD", "servers get as many requests as there are", f"{_REREADING} than_its_budget"),
     Mutant(f"{_SERVICE}/front_door.py", 'if self.hosts and _name_of(headers.only("host")) not in self.hosts:', "if False:", "any name that leads to loopback will do", f"{_ACCESS} host_must_be"),
     Mutant(f"{_SERVICE}/front_door.py", 'if not hmac.compare_digest(given.encode("latin-1", "replace"), right):', "if not given:", "any token will do", f"{_ACCESS} token_is_needed"),

@@ -118,9 +118,7 @@ def check(
     if inputs.live is None and (is_watched or settle is not None):
         raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
     if (webhook or webhook_file) and not is_watched:
-        raise click.UsageError(
-            "--webhook and --webhook-file are told what changes while it is looked again: give --watch too"
-        )
+        raise click.UsageError("--webhook and --webhook-file get what changes between two readings: give --watch too")
     if show is not None and output == "sarif":
         raise click.UsageError("--show is of tables, and SARIF holds findings alone: leave one of them out")
     looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules)

@@ -59,7 +59,7 @@ def test_4_1_a_failing_topic_is_not_balanced_and_leaves_the_others_alone(cluster
     assert calls == ["T", "U"]
     assert len(consumer.rebalance.process_queue_table) == 5
     assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)), (
-        "nothing has changed, so nobody was told and nothing failed"
+        "nothing has changed, so nobody was notified and nothing failed"
     )
 
 

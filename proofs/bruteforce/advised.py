@@ -2,8 +2,9 @@
 
 from itertools import pairwise
 
-from bruteforce import clusters, java, planned
+from bruteforce import clusters, figures, java, mixed, planned
 from bruteforce.clusters import RETRY, queue_key
+from bruteforce.matching import least_moves
 
 
 class Advised:
@@ -17,17 +18,17 @@ class Advised:
     def states(self, clients=None, nodes=None):
         """All units with these clients, and with so many virtual nodes."""
         made = (unit if clients is None else unit._replace(clients=clients) for unit in self.units)
-        return [planned.state_of(u if nodes is None else u._replace(rule=java.with_nodes(u.rule, nodes))) for u in made]
+        return [_state_of(u if nodes is None else u._replace(rule=java.with_nodes(u.rule, nodes))) for u in made]
 
     def figures(self, states):
-        loads = [sum(some) for some in zip(*map(planned.loads_of, states), strict=True)]
+        loads = [sum(some) for some in zip(*map(figures.loads_of, states), strict=True)]
         n_queues = sum(len(state.owners) for state in states)
-        return planned.balance(n_queues, loads) | {"loads": loads}
+        return figures.balance(n_queues, loads) | {"loads": loads}
 
     def working(self, states):
         """Clients with a queue that is written, of any topic but the retry topic."""
-        states = [state for state in states if not state.unit.topic.startswith(RETRY)]
-        owned = {queue: owner for state in states for queue, owner in state.owners.items()}
+        states = [state for state in states if not state.unit.main.topic.startswith(RETRY)]
+        owned = {queue: owner for state in states for queue, owner in state.owner_of.items()}
         return {owner for queue, owner in owned.items() if queue not in self.dry}
 
     def with_clients(self, n):
@@ -42,7 +43,7 @@ class Advised:
 
     def now(self):
         """Owners to begin lists with: what clients say they own if all of them say it, else what they should own."""
-        should = {queue: owner for state in self.states() for queue, owner in state.owners.items()}
+        should = {queue: owner for state in self.states() for queue, owner in state.owner_of.items()}
         if any(client.get("owned") is None for client in self.group["clients"]):
             return should, False
         said = {}
@@ -54,19 +55,22 @@ class Advised:
 
 def advised_groups(document):
     """Groups that advice is given on, by name: no id is empty or there twice, and some unit can be assigned."""
-    units = list(planned.units_of(document))
     found = {}
-    for state in planned.current(units):
-        ids = state.unit.ids
+    for state in mixed.current([mixed.alike(unit) for unit in planned.units_of(document)], document):
+        unit, ids = state.unit.main, state.unit.main.ids
         if not state.error and "" not in ids and len(set(ids)) == len(ids):
-            found.setdefault(state.unit.group, []).append(state.unit)
+            found.setdefault(unit.group, []).append(unit)
     groups = {group["name"]: group for group in document["groups"]}
     dry = {queue for topic in document["topics"] for queue in clusters.dry_queues(topic)}
     return {name: Advised(groups[name], mine, dry) for name, mine in found.items()}
 
 
+def _state_of(unit):
+    return mixed.state_of(mixed.alike(unit))
+
+
 def moved(before, after):
-    return sum(len(planned.moved(one, other)) for one, other in zip(before, after, strict=True))
+    return sum(len(figures.moved(one, other)) for one, other in zip(before, after, strict=True))
 
 
 def check_group(advised, row, tally):
@@ -111,10 +115,10 @@ def check_replicas(document, row, tally):
 def _loads_of(units, dry, n):
     """Queues of each of so many clients, and those of them that are written; None where the rule refuses."""
     clients = [(f"{i:03}", None) for i in range(n)]
-    states = [planned.state_of(unit._replace(clients=clients)) for unit in units]
+    states = [_state_of(unit._replace(clients=clients)) for unit in units]
     if any(state.error for state in states):
         return None
-    owned = [(queue, owner) for state in states for queue, owner in state.owners.items()]
+    owned = [(queue, owner) for state in states for queue, owner in state.owner_of.items()]
     loads = [sum(owner == one for _, owner in owned) for one, _ in clients]
     return loads, [sum(owner == one and queue not in dry for queue, owner in owned) for one, _ in clients]
 
@@ -158,12 +162,12 @@ def check_rooms(advised, rows, tally):
     """Queues in rooms without a client, topic by topic."""
     expected = {}
     for state in advised.states() if advised.units[0].rule["name"] == java.NEARBY else ():
-        brokers, clients = state.unit.rooms
-        orphan = [queue for queue in state.unit.queues if brokers[queue[1]] not in clients.values()]
+        brokers, clients = state.unit.main.rooms
+        orphan = [queue for queue in state.owners if brokers[queue[1]] not in clients.values()]
         if orphan:
-            loads = planned.loads_of(state)
+            loads = figures.loads_of(state)
             rooms = {brokers[queue[1]] for queue in orphan}
-            expected[state.unit.topic] = [len(orphan), min(loads), max(loads), rooms]
+            expected[state.unit.main.topic] = [len(orphan), min(loads), max(loads), rooms]
     got = {row["topic"]: [row["n_queues"], row["min_load"], row["max_load"], set(row["machine_rooms"])] for row in rows}
     tally.same("recommend rooms", advised.group["name"], expected, got)
 
@@ -185,7 +189,7 @@ def check_lists(advised, lists, balance, config_moves, tally):
     for queues in parts:
         loads = [sum(owners[queue] == one for queue in queues) for one in advised.ids]
         tally.same("recommend lists.even", name, True, max(loads) - min(loads) <= 1)
-        least += planned.least_moves({queue: now[queue] for queue in queues}, queues, advised.ids)
+        least += least_moves({queue: now[queue] for queue in queues}, queues, advised.ids)
         total += sum(owners[queue] != now[queue] for queue in queues)
     tally.same("recommend lists.moved", name, least, total)
     tally.same("recommend config_moves", name, least, config_moves)

@@ -96,7 +96,7 @@ class Audited:
         self._check_rooms(rule, queues, ids)
         if self.is_pop(topic):
             try:
-                return set(popped(rule, one, queues, ids, self.group.get("pop_share_queue_num", 0)))
+                return set(java.popped(rule, one, queues, ids, self.group.get("pop_share_queue_num", 0)))
             except java.Refused:
                 return set()  # the broker answers nothing
         if not one and rule["name"] != "CONFIG":
@@ -179,20 +179,6 @@ def rule_of(group, client, served):
     if rule["name"] not in (*java.RULES, "CONFIG"):
         raise java.Unknown(name)
     return rule if served else java.spoken(rule, language)
-
-
-def popped(rule, current, queues, ids, share):
-    """Queues that a client pops from: allocate4Pop of the broker."""
-    if share <= 0 or share >= len(ids) - 1:
-        return queues
-    if len(ids) <= len(queues):
-        found = list(java.allocate(rule, current, queues, ids))
-        if current in ids:
-            place = ids.index(current)
-            for step in range(1, share + 1):
-                found += java.allocate(rule, ids[(place + step) % len(ids)], queues, ids)
-        return found
-    return [queues[ids.index(current) % len(queues)]] if current and current in ids else []
 
 
 # --- Findings ---

@@ -2,13 +2,12 @@
 
 import pyarrow as pa
 
-from bruteforce import clusters, java, planned, random_changes
+from bruteforce import clusters, java, planned, random_changes, rows
 from bruteforce.clusters import chance, some
 from rmqalloc.evaluation.batch_planning import PlanSpec, plan_batch
 
-MALFORMED, DUPLICATE_QUEUE = 1, 3
-UNUSABLE = ("NO_SUCH", "CONFIG", "POP")
-"""Strategies that give no queue one owner, or that there are not."""
+TEXTS_KNOWN = (0, planned.EMPTY, planned.REFUSED)
+"""Codes of errors whose words are Java's."""
 
 BEST_BY = ("unowned", "idle", "skew", "moved")
 FORMS = {
@@ -25,7 +24,7 @@ def case(random):
     lists = [group.get("clients", []) for group in document["groups"]]
     # As many clients with other ids: such units come to the same as long as nobody looks at the ids.
     lists += [[one | {"client_id": f"{prefix}{one['client_id']}"} for one in lists[0]] for prefix in ("1", "~")]
-    rows = []
+    made = []
     for number in range(random.choice((1, 4, 12, 25))):
         topic = random.choice(document["topics"])
         row = {"consumer_group": f"group-{number % 3}", "topic": topic["name"]}
@@ -35,14 +34,14 @@ def case(random):
         _own_strategy(random, row, with_rooms)
         if chance(random, 0.04):
             row["clients"] = None
-        rows.append(row)
+        made.append(row)
     name, params = clusters.rule(random)
     while name.startswith(java.NEARBY) and not with_rooms:
         name, params = clusters.rule(random)
     return {
         "form": form,
         "rooms": with_rooms,
-        "rows": rows,
+        "rows": made,
         "strategy": [name, params],
         "scenarios": random_changes.scenarios(random, document),
         "output": random.choice(("metrics", "owners", "best")),
@@ -63,22 +62,22 @@ def _own_strategy(random, row, with_rooms):
     if chance(random, 0.5) and not set(params) - {"virtual_nodes"} and (with_rooms or not name.startswith(java.NEARBY)):
         row["strategy"] = name
     elif chance(random, 0.05):
-        row["strategy"] = random.choice(UNUSABLE)
+        row["strategy"] = random.choice(rows.UNUSABLE)
     if chance(random, 0.3):
         row["virtual_nodes"] = random.choice((*clusters.NODES, 0, -3 if chance(random, 0.1) else 2))
 
 
 def batch_of(case):
-    rows, form = case["rows"], case["form"]
-    columns = {name: pa.array([row[name] for row in rows], pa.string()) for name in ("consumer_group", "topic")}
-    columns["strategy"] = pa.array([row.get("strategy") for row in rows], pa.string())
-    columns["virtual_nodes"] = pa.array([row.get("virtual_nodes") for row in rows], pa.int64())
-    columns[form] = pa.array([_entries(row, form) for row in rows], FORMS[form])
-    columns["client_ids"] = pa.array([_column(row["clients"], 0) for row in rows], TEXTS)
+    made, form = case["rows"], case["form"]
+    columns = {name: pa.array([row[name] for row in made], pa.string()) for name in ("consumer_group", "topic")}
+    columns["strategy"] = pa.array([row.get("strategy") for row in made], pa.string())
+    columns["virtual_nodes"] = pa.array([row.get("virtual_nodes") for row in made], pa.int64())
+    columns[form] = pa.array([_entries(row, form) for row in made], FORMS[form])
+    columns["client_ids"] = pa.array([_column(row["clients"], 0) for row in made], TEXTS)
     if case["rooms"]:
-        rooms = [[room for _, ids, room in row["brokers"] for _ in (ids if form == "queues" else "1")] for row in rows]
+        rooms = [[room for _, ids, room in row["brokers"] for _ in (ids if form == "queues" else "1")] for row in made]
         columns["broker_rooms"] = pa.array(rooms, TEXTS)
-        columns["client_rooms"] = pa.array([_column(row["clients"], 1) for row in rows], TEXTS)
+        columns["client_rooms"] = pa.array([_column(row["clients"], 1) for row in made], TEXTS)
     return pa.RecordBatch.from_pydict(columns)
 
 
@@ -92,70 +91,14 @@ def _column(clients, place):
     return None if clients is None else [client[place] for client in clients]
 
 
-def state_before(row, case):
-    """A row before any change, or why it is bad."""
-    default = java.rule_of(*case["strategy"])
-    name = row.get("strategy")
-    rule = default if name in (None, java.title(default)) else java.rule_of(name, {})
-    if name in UNUSABLE or row.get("virtual_nodes", 0) < 0:
-        rule = {"name": "none that there is"}
-    # A list of queues does not have the brokers without any.
-    brokers = [tuple(broker) for broker in row["brokers"] if broker[1] or case["form"] == "brokers"]
-    clients = planned.in_order(map(tuple, row["clients"] or []))
-    unit = planned.Unit(row["consumer_group"], row["topic"], brokers, clients, rule)
-    error = _error(row, unit)
-    if "virtual_nodes" in row:
-        unit = unit._replace(rule=java.with_nodes(unit.rule, row["virtual_nodes"]))
-    return planned.State(unit, dict.fromkeys(unit.queues), (error, None)) if error else planned.state_of(unit)
-
-
-def _error(row, unit):
-    if row["clients"] is None:
-        return MALFORMED
-    if len(set(unit.queues)) < len(unit.queues):
-        return DUPLICATE_QUEUE
-    if not unit.queues or not unit.clients:
-        return planned.EMPTY
-    if unit.rule["name"] == "none that there is":
-        return planned.BAD_STRATEGY
-    return 0
-
-
-def _after(before, scenario, with_rooms):
-    """What is wrong with the table itself no scenario cures."""
-    code, _ = before.error or (0, None)
-    return before if code in (MALFORMED, DUPLICATE_QUEUE) else planned.after(before, scenario, with_rooms)
-
-
 def compare(case, tally):
     """Every row of the plan."""
-    spec = PlanSpec(*case["strategy"], scenarios=case["scenarios"], output=case["output"])
-    got = plan_batch(batch_of(case), spec).to_pylist()
-    expected = []
-    for row in case["rows"]:
-        before = state_before(row, case)
-        found = [_figures(before, before, "current", case)]
-        found += [_figures(before, _after(before, one, case["rooms"]), one["name"], case) for one in case["scenarios"]]
-        expected += [_best(found[1:])] if case["output"] == "best" else found
+    batch, rule, scenarios = batch_of(case), case["strategy"], case["scenarios"]
+    got = plan_batch(batch, PlanSpec(*rule, scenarios=scenarios, output=case["output"])).to_pylist()
+    units = [rows.plan(row, rule, scenarios, case["rooms"]) for row in batch.to_pylist()]
+    is_best = case["output"] == "best"
+    expected = [row for unit in units for row in ([rows.best(unit, BEST_BY)] if is_best else unit)]
     tally.same("bulk rows", "", len(expected), len(got))
     for number, (should, row) in enumerate(zip(expected, got, strict=True)):
-        for name, value in should.items():
-            tally.same(f"bulk {case['output']}.{name}", number, value, row[name])
-
-
-def _figures(before, after, name, case):
-    unit, (code, _) = after.unit, after.error or (0, None)
-    row = {"consumer_group": unit.group, "topic": unit.topic, "scenario": name, "err_code": code}
-    if code:
-        return row
-    row |= planned.unit_figures(before, after, case["rooms"]) | {"strategy": java.title(unit.rule)}
-    if case["output"] == "owners":
-        row["owners"] = [-1 if owner is None else unit.ids.index(owner) for owner in after.owners.values()]
-    return row
-
-
-def _best(rows):
-    good = [row for row in rows if not row["err_code"]]
-    if good:
-        return min(good, key=lambda row: [round(row[name], 9) for name in BEST_BY])
-    return {name: value for name, value in rows[0].items() if name != "scenario"}
+        for name in row.keys() - ({} if should["err_code"] in TEXTS_KNOWN else {"err_msg"}):
+            tally.same(f"bulk {case['output']}.{name}", number, should[name], row[name])

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left
 from functools import lru_cache
 
-from bruteforce import go
+from bruteforce import go, own_strategies
 
 NEARBY = "MACHINE_ROOM_NEARBY"
 DEFAULT_NODES = 10
@@ -95,7 +95,7 @@ def machine_room(rule, current, queues, ids, rooms):
     for queue in queues:
         parts = split_at(queue[1])
         if len(parts) == 2 and rule.get("machine_rooms") is None:
-            raise Unknown("MACHINE_ROOM without its rooms")  # a NullPointerException, and not before
+            raise Refused(NULL_ROOMS)  # a NullPointerException, and not before
         if len(parts) == 2 and parts[0] in rule["machine_rooms"]:
             kept.append(queue)
     share, rest = divmod(len(kept), len(ids))
@@ -158,24 +158,33 @@ def allocate(rule, current, queues, ids, rooms=({}, {})):
     return rules[rule["name"]](rule, current, queues, ids, rooms)
 
 
+NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues are consumed"
 NO_QUEUES = "mqAll is null or mqAll empty"
 NO_CLIENTS = "cidAll is null or cidAll empty"
 
 
 def rule_of(name, params):
-    """The rule of a strategy's name and parameters as snapshots have them."""
+    """The rule of a strategy's name and parameters as snapshots have them; a dialect that they name is the rule's."""
     params = dict(params)
-    if name == NEARBY and "inner" in params:
-        name = f"{NEARBY}-{params.pop('inner')}"
-    if name.startswith(f"{NEARBY}-"):
-        return {"name": NEARBY, "inner": rule_of(name.removeprefix(f"{NEARBY}-"), params)}
+    dialect = {"dialect": params.pop("dialect")} if "dialect" in params else {}
+    outer, _, rest = name.partition("-")
+    outer = own_strategies.VERSIONS.get(outer, outer)
+    if outer in own_strategies.OVER or (outer == NEARBY and (rest or "inner" in params)):
+        own = {one: params.pop(one) for one in own_strategies.OVER.get(outer, ()) if one in params}
+        inner = params.pop("inner", "AVG")
+        return {"name": outer, "inner": rule_of(rest or inner, params), **own, **dialect}
     if name == "CONFIG":
         return {"name": name, "lists": config_lists(params.get("message_queues"))}
-    return {"name": name, **params}
+    return {"name": f"{outer}-{rest}" if rest else outer, **params, **dialect}
+
+
+LANGUAGES = {"go": "GO", "cpp": "CPP", "java": "JAVA"}
+"""Languages by the dialects that parameters may name."""
 
 
 def spoken(rule, language):
     """What a client of a language computes under the name of a rule; a client of C++ has AVG alone."""
+    language = LANGUAGES.get(rule.get("dialect"), language)
     rule = {key: value for key, value in rule.items() if key != "dialect"}
     if language in ("CPP", "PYTHON") or (language == "GO" and rule["name"] == NEARBY):
         return {"name": "AVG"}
@@ -196,14 +205,19 @@ def queue_of(queue):
 
 def title(rule):
     """Java's getName()."""
-    return f"{NEARBY}-{title(rule['inner'])}" if rule["name"] == NEARBY else rule["name"]
+    return f"{rule['name']}-{title(rule['inner'])}" if "inner" in rule else rule["name"]
 
 
 def with_nodes(rule, nodes):
     """The rule with another number of virtual nodes, itself if it has no ring."""
-    if rule["name"] == NEARBY:
+    if "inner" in rule:
         return rule | {"inner": with_nodes(rule["inner"], nodes)}
-    return rule | {"virtual_nodes": nodes} if rule["name"] == "CONSISTENT_HASH" else rule
+    return rule | {"virtual_nodes": nodes} if rule["name"].startswith("CONSISTENT_HASH") else rule
+
+
+def reads_rooms(rule):
+    """Whether machine rooms of brokers and clients count."""
+    return any(name.startswith(NEARBY) for name in own_strategies.names_in(rule))
 
 
 def owners(rule, queues, ids, rooms=({}, {})):
@@ -211,6 +225,11 @@ def owners(rule, queues, ids, rooms=({}, {})):
 
     Refused or Unknown if all clients fail alike; a client with an empty id has nobody to ask.
     """
+    if own_strategies.is_own(rule):
+        try:
+            return own_strategies.owners(rule, queues, ids, rooms)
+        except ValueError as error:
+            raise Refused(str(error)) from None
     found = dict.fromkeys(queues)
     for one in dict.fromkeys(ids):
         if one:
@@ -220,3 +239,22 @@ def owners(rule, queues, ids, rooms=({}, {})):
                         raise Unknown(f"{title(rule)} gives {queue} to {found[queue]} and {one}")
                     found[queue] = one
     return found
+
+
+def popped(rule, current, queues, ids, share):
+    """Queues that a client pops from: allocate4Pop of the broker."""
+    if share <= 0 or share >= len(ids) - 1:
+        return queues
+    if len(ids) <= len(queues):
+        found = list(allocate(rule, current, queues, ids))
+        if current in ids:
+            place = ids.index(current)
+            for step in range(1, share + 1):
+                found += allocate(rule, ids[(place + step) % len(ids)], queues, ids)
+        return found
+    return [queues[ids.index(current) % len(queues)]] if not is_blank(current) and current in ids else []
+
+
+def is_blank(text):
+    """Nothing but white space as Java sees it."""
+    return all(one.isspace() and one not in "\x85\xa0\u2007\u202f" for one in text)

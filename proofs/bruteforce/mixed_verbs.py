@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from bruteforce import clusters, gated, java, mixed, open_seconds, openings, random_changes, totals
+from bruteforce import clusters, gated, java, mixed, mixed_cases, open_seconds, openings, random_changes, totals
 from bruteforce.clusters import chance, some
-from bruteforce.read_tables import KEYS
+from bruteforce.tables import KEYS, compared, of_scenario, tables
 from bruteforce.tally import AtLeast, Near, by_key
 from rmqalloc.plans import Gates, plan_snapshot
 from rmqalloc.plans.comparison import Candidate, compare
@@ -17,9 +17,9 @@ from rmqalloc.snapshot.plain_data import from_document
 
 def mixed_case(random):
     """Groups whose clients differ in what they see, run or report."""
-    document = mixed.case(random)
+    document = mixed_cases.case(random)
     while not has_several_topics(document):
-        document = mixed.case(random)
+        document = mixed_cases.case(random)
     return _case(random, document, random_changes.scenarios(random, document))
 
 
@@ -135,29 +135,15 @@ def gates_all(case, tally):
 
 def _tables_of(case, planned, tally):
     """Every table and the totals of clients, in every scenario."""
-    rows = {kind: by_key(getattr(planned.made, kind), ("scenario", *keys)) for kind, keys in KEYS.items()}
-    for row in rows["units"].values():
-        row["strategies"] = set((row["strategy"] or "").split("+"))
-    for row in rows["queues"].values():
-        row |= {f"owners_{when}": mixed.named_in(row, when) for when in ("before", "after")}
-    for by in case["by"]:
-        rows[f"totals by {', '.join(by)}"] = by_key(client_totals(planned.made.clients, *by), ("scenario", *by))
+    made = planned.made
+    rows = {kind: getattr(made, kind).to_pylist() for kind in KEYS}
+    sums = {by: by_key(client_totals(made.clients, *by), ("scenario", *by)) for by in map(tuple, case["by"])}
     for name, after in planned.behind.items():
-        for kind, expected in _tables(planned.before, after, case).items():
-            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name}
-            tally.rows(f"mixed {kind}", expected, got)
-
-
-def _tables(before, after, case):
-    """Rows of every table by their keys, and the totals of clients."""
-    found = mixed.tables(before, after)
-    lags = totals.lags_of(case["snapshot"])
-    for (group, *queue), row in found["queues"].items():
-        row["lag"] = lags.get((group, tuple(queue)))
-    found["groups"] = dict(totals.groups(before, after, case["snapshot"], found["units"]))
-    for by in case["by"]:
-        found[f"totals by {', '.join(by)}"] = totals.client_sums(found["clients"], by)
-    return found
+        expected = tables(planned.before, after, case["snapshot"])
+        compared(tally, "mixed", expected, {kind: of_scenario(rows[kind], name) for kind in KEYS})
+        for by, mine in sums.items():
+            got = {key[1:]: row for key, row in mine.items() if key[0] == name}
+            tally.rows(f"mixed totals by {', '.join(by)}", totals.client_sums(expected["clients"], by), got)
 
 
 # --- Transitions ---
@@ -251,7 +237,7 @@ def compare_case(random):
 def compare_all(case, tally):
     """Figures of every group under several strategies, but for departures."""
     document = case["snapshot"]
-    units = [unit for unit in mixed.units_of(document) if unit.main.rule != mixed.ALL]
+    units = [unit for unit in mixed.units_of(document) if unit.sharing is None]
     if not units:
         return
     candidates = [Candidate(f"candidate {n}", name, params) for n, (name, params) in enumerate(case["candidates"])]

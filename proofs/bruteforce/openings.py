@@ -74,7 +74,7 @@ def ways(pairs, document):
 
     None of groups that share their queues, and of groups of too many clients.
     """
-    if pairs[0][1].unit.main.rule == mixed.ALL:
+    if pairs[0][1].unit.sharing is not None:
         return []
     own, of_id = (opening(pairs, document, by_id) for by_id in (False, True))
     return [own, of_id][: 1 if own == of_id else 2] if own.n <= MOST_CLIENTS else []

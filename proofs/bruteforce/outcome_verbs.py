@@ -60,7 +60,7 @@ def _compare(kind, found, sides, names, tally):
     groups, planned = (by_key(table, ("consumer_group",)) for table in (found.groups, found.planned))
     queues = by_key(found.queues, ("consumer_group", "topic", "broker_name", "queue_id"))
     for row in queues.values():
-        row |= {f"owners_{when}": mixed.named_in(row, when) for when in ("before", "after")}
+        row |= {f"owners_{when}": _named_in(row, when) for when in ("before", "after")}
     clients = by_key(found.clients, ("consumer_group", "client_id"))
     for name in names:
         figures = sides.figures(name)
@@ -75,3 +75,9 @@ def _compare(kind, found, sides, names, tally):
         tally.rows(f"{kind} clients", moving, got)
         if found.of_plan and (name,) in planned:
             tally.rows(f"{kind} planned", {(name,): sides.planned(name)}, {(name,): planned[name,]})
+
+
+def _named_in(row, when):
+    """Owners of a row of the table of queues."""
+    first, others = row[f"owner_{when}"], row[f"others_{when}"] or []
+    return ([] if first is None else [first]) + others

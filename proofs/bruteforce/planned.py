@@ -1,15 +1,10 @@
-"""What a plan of a snapshot should say: every unit before and after every scenario, queue by queue."""
+"""Units that are planned, client by client and queue by queue, and what each change of a scenario makes of one."""
 
-from collections import Counter
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from bruteforce import java
 from bruteforce.clusters import RETRY
-from bruteforce.matching import least_moves
-
-NO_CLIENTS_MEAN = 0.0
-"""The mean load of nobody."""
 
 EMPTY, BAD_STRATEGY, REFUSED = 2, 5, 6
 
@@ -41,42 +36,49 @@ class Unit(NamedTuple):
         return {name: room for name, _, room in self.brokers}, dict(self.clients)
 
 
-class State(NamedTuple):
-    """A unit before or after a scenario: ``owners`` by queue, or why there are none."""
-
-    unit: Unit
-    owners: dict
-    error: tuple | None
-
-
 def in_order(clients):
     return sorted(clients, key=lambda client: java.utf16(client[0]))
 
 
 def units_of(document, with_retry=False):
-    """Units that are planned, in the order of the document."""
-    topics = {topic["name"]: topic for topic in document["topics"]}
+    """Units whose queues clients divide, by one strategy, in the order of the document."""
     for group in document["groups"]:
-        if group.get("message_model", "CLUSTERING") != "CLUSTERING" or group.get("server_assignment") == "POP":
-            continue
-        clients = in_order((one["client_id"], one.get("machine_room")) for one in group.get("clients", []))
-        language = language_of_all(group)
-        if language == "CPP" and group["strategy"] != "AVG":
-            continue  # what is stated of them they do not have, which is a doubt
-        rule = java.spoken(java.rule_of(group["strategy"], group.get("strategy_params", {})), language)
-        for name, routes in _routes(group, topics, with_retry).items():
-            brokers = [
-                (one["broker_name"], range(one["read_queue_nums"]), one.get("machine_room"))
-                for one in routes
-                if one.get("perm", 6) & 4
-            ]
-            if any(ids for _, ids, _ in brokers):
-                yield Unit(group["name"], name, brokers, clients, rule, language)
+        is_shared = group.get("message_model", "CLUSTERING") != "CLUSTERING" or group.get("server_assignment") == "POP"
+        # What is stated of clients of C++ they do not have, which is a doubt.
+        if not is_shared and (language_of_all(group) != "CPP" or group["strategy"] == "AVG"):
+            yield from units_of_group(document, group, with_retry)
+
+
+def units_of_group(document, group, with_retry=False):
+    """Units of a group as the brokers and most of its clients have them."""
+    topics = {topic["name"]: topic for topic in document["topics"]}
+    clients = in_order((one["client_id"], one.get("machine_room")) for one in group.get("clients", []))
+    language = None if is_served(group) else language_of_all(group)
+    rule = java.spoken(java.rule_of(group["strategy"], group.get("strategy_params", {})), language)
+    for name, routes in _routes(group, topics, with_retry).items():
+        brokers = [
+            (one["broker_name"], range(one["read_queue_nums"]), one.get("machine_room"))
+            for one in routes
+            if one.get("perm", 6) & 4
+        ]
+        if any(ids for _, ids, _ in brokers):
+            yield Unit(group["name"], name, brokers, clients, rule, language)
+
+
+def is_served(group):
+    """Whether brokers divide the queues of a group, by rules of Java's."""
+    return group.get("server_assignment") is not None and not group.get("is_ordered")
+
+
+def language_of(client):
+    """The language of a client as far as it matters: Python's is a shell around that of C++."""
+    language = client.get("language")
+    return "CPP" if language == "PYTHON" else language
 
 
 def language_of_all(group):
     """The language of a group whose clients all have it."""
-    languages = {client.get("language") for client in group.get("clients", [])}
+    languages = {language_of(client) for client in group.get("clients", [])}
     return languages.pop() if len(languages) == 1 else None
 
 
@@ -96,54 +98,6 @@ def rooms_known(units):
     return any(
         room is not None for unit in units for room in [r for *_, r in unit.brokers] + [r for _, r in unit.clients]
     )
-
-
-def state_of(unit):
-    """Who owns what."""
-    queues = unit.queues
-    nobody = dict.fromkeys(queues)
-    if not queues or not unit.clients:
-        return State(unit, nobody, None)
-    try:
-        return State(unit, java.owners(unit.rule, queues, unit.ids, unit.rooms), None)
-    except java.Refused as error:
-        return State(unit, nobody, (REFUSED, str(error)))
-    except java.Unknown as error:
-        return State(unit, nobody, (BAD_STRATEGY, str(error)))
-
-
-def current(units):
-    """States before any change, in which a group without clients is an error, and one that needs rooms and knows none."""
-    return [_current_of(unit, rooms_known(units)) for unit in units]
-
-
-def _current_of(unit, with_rooms):
-    state = state_of(unit)
-    if not unit.clients:
-        return state._replace(error=(EMPTY, java.NO_CLIENTS))
-    return _without_rooms(state, with_rooms)
-
-
-def after(before, scenario, with_rooms):
-    """The state behind a scenario; one that could not be assigned before and has still nothing to assign is bad as before."""
-    unit = changed(before.unit, scenario)
-    if unit == before.unit:
-        return before
-    if not before.error or (unit.clients and unit.queues):
-        return _without_rooms(state_of(unit), with_rooms)
-    return State(unit, dict.fromkeys(unit.queues), (EMPTY, java.NO_CLIENTS if unit.queues else java.NO_QUEUES))
-
-
-def _without_rooms(state, with_rooms):
-    if state.unit.rule["name"] == java.NEARBY and not with_rooms:
-        return state._replace(error=(BAD_STRATEGY, "machineRoomResolver is null"))
-    return state
-
-
-def behind(before, scenario):
-    """States of all units behind a scenario."""
-    with_rooms = rooms_known([state.unit for state in before])
-    return [after(state, scenario, with_rooms) for state in before]
 
 
 # --- Changes ---
@@ -251,62 +205,3 @@ CHANGES = {
     "add_broker": _add_broker,
     "lose_machine_room": _lose_machine_room,
 }
-
-# --- Figures ---
-
-
-def loads_of(state):
-    """Queues of every slot: of equal ids the first has them all."""
-    left = {}
-    for owner in state.owners.values():
-        left[owner] = left.get(owner, 0) + 1
-    return [left.pop(one, 0) for one in state.unit.ids]
-
-
-def balance(n_queues, loads):
-    mean = n_queues / len(loads) if loads else 0.0
-    return {
-        "n_queues": n_queues,
-        "n_clients": len(loads),
-        "idle": loads.count(0),
-        "min_load": min(loads, default=0),
-        "max_load": max(loads, default=0),
-        "mean_load": mean if loads else NO_CLIENTS_MEAN,
-        "skew": max(loads) / mean if loads and mean else 0.0,
-    }
-
-
-def moved(before, after):
-    """Queues of both sides with another owner."""
-    return [queue for queue in after.owners if queue in before.owners and before.owners[queue] != after.owners[queue]]
-
-
-def flows(before, after):
-    """Queues that every client gains and loses, by client id."""
-    gained, lost = Counter(), Counter()
-    for queue in {**before.owners, **after.owners}:
-        had, has = before.owners.get(queue), after.owners.get(queue)
-        if had != has:
-            gained.update({has} - {None})
-            lost.update({had} - {None})
-    return gained, lost
-
-
-def cross_room(state):
-    brokers, clients = state.unit.rooms
-    found = 0
-    for queue, owner in state.owners.items():
-        one, other = brokers[queue[1]], clients.get(owner)
-        found += one is not None and other is not None and one != other
-    return found
-
-
-def unit_figures(before, after, with_rooms):
-    gained, lost = flows(before, after)
-    return balance(len(after.owners), loads_of(after)) | {
-        "unowned": sum(owner is None for owner in after.owners.values()),
-        "moved": len(moved(before, after)),
-        "least_moves": least_moves(before.owners, list(after.owners), after.unit.ids),
-        "clients_affected": len(gained.keys() | lost.keys()),
-        "cross_room": cross_room(after) if with_rooms else None,
-    }

@@ -1,15 +1,13 @@
-"""Figures of a group over all its topics, of clients over topics and groups: sums of what its units say, client by client.
-
-Units have these from `planned` or from `mixed`; what differs between the two is asked of the module that made them.
-"""
+"""Figures of a group over all its topics, of clients over topics and groups: sums of what its units say, client by client."""
 
 from collections import Counter
 from itertools import product
 
-from bruteforce import mixed, planned
+from bruteforce import planned
 from bruteforce.clusters import queue_key
+from bruteforce.figures import balance, flows, loads_of, moved, unit_figures
 
-SUMS = ("unowned", "double_owned", "moved", "least_moves", "cross_room")
+SUMS = ("unowned", "double_owned", "moved", "least_moves")
 FLOWS = ("before", "after", "gained", "lost")
 COMPARED = (
     "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
@@ -28,80 +26,61 @@ def lags_of(document):
     }
 
 
-def _main(state):
-    """The unit as the name server and the brokers have it."""
-    return getattr(state.unit, "main", state.unit)
-
-
 def by_group(before, after):
     """Pairs of the states of all units, by group."""
     found = {}
     for pair in zip(before, after, strict=True):
-        found.setdefault(_main(pair[1]).group, []).append(pair)
+        found.setdefault(pair[1].unit.main.group, []).append(pair)
     return found
 
 
 def groups(before, after, document, known=None):
     """Rows of groups, given the states of all units, and the figures of units where they are known."""
-    with_rooms, lags = planned.rooms_known([_main(state) for state in before]), lags_of(document)
+    with_rooms, lags = planned.rooms_known([state.unit.main for state in before]), lags_of(document)
     for group, pairs in by_group(before, after).items():
         good = [pair for pair in pairs if not pair[1].error]
-        units = [_unit_figures(*pair, with_rooms, known or {}) for pair in good]
-        figures = group_figures(good, units) | {"backlog_moved": _backlog(group, good, lags)}
-        yield (group,), figures | ({"least_moves": None} if _main(pairs[0][1]).rule == mixed.ALL else {})
+        mains = [(group, after.unit.main.topic) for _, after in good]
+        units = [
+            (known or {}).get(key) or unit_figures(*pair, with_rooms) for key, pair in zip(mains, good, strict=True)
+        ]
+        is_shared = any(after.unit.sharing is not None for _, after in pairs)
+        yield (group,), group_figures(good, units, is_shared) | {"backlog_moved": _backlog(group, good, lags)}
 
 
-def _module(pairs):
-    return mixed if any(isinstance(after.unit, mixed.Mixed) for _, after in pairs) else planned
-
-
-def _unit_figures(before, after, with_rooms, known):
-    main = _main(after)
-    found = known.get((main.group, main.topic))
-    return found or _module([(before, after)]).unit_figures(before, after, with_rooms)
-
-
-def group_figures(pairs, units):
+def group_figures(pairs, units, is_shared=False):
     """Sums over units, and loads of clients that are added up first: a repeated id counts as often as it is there."""
-    of = _module(pairs)
     loads, growth, affected = Counter(), Counter(), set()
     for before, after in pairs:
         seen = Counter()
-        for one, load in zip(_main(after).ids, of.loads_of(after), strict=True):
+        for one, load in zip(after.unit.main.ids, loads_of(after), strict=True):
             seen[one] += 1
             loads[one, seen[one]] += load
-        gained, lost = of.flows(before, after)
+        gained, lost = flows(before, after)
         affected |= gained.keys() | lost.keys()
         growth.update(gained)
         growth.subtract(lost)
-    is_shared = any(unit["least_moves"] is None for unit in units)
     n_queues = sum(unit["n_queues"] for unit in units)
-    n_loads = sum(loads.values()) if is_shared else n_queues
+    crossing = [unit["cross_room"] for unit in units if unit["cross_room"] is not None]
     return (
-        planned.balance(n_loads, list(loads.values()))
-        | {name: _added(units, name) for name in SUMS if all(name in unit for unit in units)}
+        balance(sum(loads.values()) if is_shared else n_queues, list(loads.values()))
+        | {name: sum(unit[name] or 0 for unit in units) for name in SUMS}
+        | ({"least_moves": None} if is_shared else {})
         | {
             "n_topics": len(pairs),
             "n_queues": n_queues,
             "clients_affected": len(affected),
             "clients_gaining": sum(n > 0 for n in growth.values()),
             "clients_losing": sum(n < 0 for n in growth.values()),
+            "cross_room": sum(crossing) if crossing else None,
         }
-        | ({} if units else {"cross_room": None})
     )
-
-
-def _added(units, name):
-    """The sum of a figure, None where no unit has it."""
-    return None if any(unit[name] is None for unit in units) else sum(unit[name] for unit in units)
 
 
 def _backlog(group, pairs, lags):
     """Messages in queues that change owner; None where no lag of the group's queues is known."""
-    of = _module(pairs)
     known = any((group, queue) in lags for one, other in pairs for queue in {**one.owners, **other.owners})
-    moved = (queue for before, after in pairs for queue in of.moved(before, after))
-    return sum(lags.get((group, queue), 0) for queue in moved) if known else None
+    changed = (queue for before, after in pairs for queue in moved(before, after))
+    return sum(lags.get((group, queue), 0) for queue in changed) if known else None
 
 
 def client_sums(clients, by):

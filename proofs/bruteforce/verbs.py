@@ -6,6 +6,7 @@ from bruteforce import (
     bulked,
     clusters,
     command_line,
+    figures,
     java,
     known_strategies,
     mixed,
@@ -17,7 +18,7 @@ from bruteforce import (
     rollout_verbs,
     totals,
 )
-from bruteforce.read_tables import KEYS, Tables
+from bruteforce.tables import KEYS, compared, of_scenario, tables
 from bruteforce.tally import by_key
 from rmqalloc.advice._recommend import advise
 from rmqalloc.advice.replicas import replica_counts
@@ -41,21 +42,17 @@ def plan_case(random):
 
 def plan(case, tally):
     """Every table of a plan, in every scenario."""
-    units = list(planned.units_of(case["snapshot"], case["with_retry"]))
+    document = case["snapshot"]
+    units = list(mixed.units_of(document, with_retry=case["with_retry"]))
     if not units:
         return
-    made = plan_snapshot(from_document(case["snapshot"]), case["scenarios"], with_retry=case["with_retry"])
-    rows = {kind: by_key(getattr(made, kind), ("scenario", *keys)) for kind, keys in KEYS.items()}
-    before = planned.current(units)
-    groups = {group["name"] for group in case["snapshot"]["groups"] if not mixed.is_broadcast(group)}
-    for scenario in (None, *case["scenarios"]):
-        after = before if scenario is None else planned.behind(before, scenario)
-        name = "current" if scenario is None else scenario["name"]
-        tables = Tables(case["snapshot"], before, after)
-        for kind in KEYS:
-            expected = dict(getattr(tables, kind)())
-            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name and key[1] in groups}
-            tally.rows(f"plan {kind}", expected, got)
+    made = plan_snapshot(from_document(document), case["scenarios"], with_retry=case["with_retry"])
+    rows = {kind: getattr(made, kind).to_pylist() for kind in KEYS}
+    before = mixed.current(units, document)
+    for scenario in ({"name": "current", "changes": []}, *case["scenarios"]):
+        expected = tables(before, mixed.behind(before, scenario), document)
+        got = {kind: of_scenario(rows[kind], scenario["name"]) for kind in KEYS}
+        compared(tally, "plan", expected, got)
 
 
 # --- explain ---
@@ -71,7 +68,7 @@ def explain_all(case, tally):
     given = case["strategy"] or ()
     for unit in planned.units_of(case["snapshot"]):
         unit = unit._replace(rule=java.rule_of(*given)) if given else unit
-        state = planned.state_of(unit)
+        state = mixed.state_of(mixed.alike(unit))
         if not unit.clients:
             state = state._replace(error=(planned.EMPTY, java.NO_CLIENTS))
         for place, queue in enumerate(unit.queues):
@@ -81,7 +78,7 @@ def explain_all(case, tally):
                 got = (found.owner, found.n_queues, found.n_clients, found.queue_place, found.strategy)
             except ValueError as error:
                 got = str(error)
-            expected = (state.owners[queue], len(unit.queues), len(unit.clients), place, java.title(unit.rule))
+            expected = (state.owner_of[queue], len(unit.queues), len(unit.clients), place, java.title(unit.rule))
             tally.same("explain owner", key, [state.error[1] if state.error else expected], [got])
 
 
@@ -116,21 +113,21 @@ def compare_all(case, tally):
     """Figures of every candidate, with what the departure of each client moves."""
     from rmqalloc.scenarios import scenarios_of
 
-    units = list(planned.units_of(case["snapshot"]))
+    units = [mixed.alike(unit) for unit in planned.units_of(case["snapshot"])]
     if not units:
         return
     candidates = [Candidate(f"candidate {n}", name, params) for n, (name, params) in enumerate(case["candidates"])]
     done = scenarios_of([{"name": "x", "changes": case["changes"]}])[0].changes if case["changes"] else ()
     got = by_key(compare(from_document(case["snapshot"]), candidates, done).table, ("consumer_group", "strategy"))
-    before = planned.current(units)
+    before = mixed.current(units, case["snapshot"])
     expected = {}
     for candidate in candidates:
         strategy = {"set_strategy": {"strategy": candidate.strategy, "params": candidate.params}}
-        after = planned.behind(before, {"changes": [*case["changes"], strategy]})
-        for (group,), row in Tables(case["snapshot"], before, after).groups():
-            states = [state for state in after if state.unit.group == group and not state.error]
-            figures = {name: row[name] if states else None for name in totals.COMPARED}
-            expected[group, candidate.label] = figures | departures(states)
+        after = mixed.behind(before, {"changes": [*case["changes"], strategy]})
+        for (group,), row in totals.groups(before, after, case["snapshot"]):
+            states = [state for state in after if state.unit.main.group == group and not state.error]
+            found = {name: row[name] if states else None for name in totals.COMPARED}
+            expected[group, candidate.label] = found | departures(states)
     worst = {key: row.pop("worst_clients") for key, row in expected.items()}
     tally.rows("compare", expected, got)
     for key, clients in worst.items():
@@ -140,13 +137,14 @@ def compare_all(case, tally):
 def departures(states):
     """What moves if one client of a group leaves, for every holder of every id: one holder goes, the others stay."""
     costs = []
-    for place, (one, _) in enumerate(states[0].unit.clients if states else []):
+    for place, (one, _) in enumerate(states[0].unit.main.clients if states else []):
         total = least = 0
         for state in states:
-            rest = state.unit.clients[:place] + state.unit.clients[place + 1 :]
-            left = planned.state_of(state.unit._replace(clients=rest))
-            total += len(planned.moved(state, left))
-            least += planned.least_moves(state.owners, list(left.owners), left.unit.ids)
+            main = state.unit.main
+            rest = main.clients[:place] + main.clients[place + 1 :]
+            left = mixed.state_of(mixed.alike(main._replace(clients=rest)))
+            total += len(figures.moved(state, left))
+            least += figures.fewest_moves(state, left)
         costs.append((one, total, least))
     names = ("departure_mean", "departure_worst", "departure_least_mean")
     if not costs:

@@ -61,6 +61,11 @@ CASES = {
         {"scale_clients": {"to": 1}},
         {"unowned": 8, "least_moves": 4},
     ),
+    "a client between two that do not subscribe": (
+        {"clients": [*clients("c1", subscriptions=[]), *clients("c2"), *clients("c3", subscriptions=[])]},
+        None,
+        {"unowned": 5, "least_moves": 5},
+    ),
     "clients that join are sure of queues each by its own lists": (
         {"clients": clients("c1"), "broker_client_ids": {"a": ["c1"], "b": []}}, add("d1", "d2"), {"double_owned": 0},
     ),

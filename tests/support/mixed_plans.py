@@ -1,14 +1,11 @@
-"""Groups whose clients differ, as hypothesis draws them, and the plain twin of their plans: every client asked on its own."""
+"""Groups whose clients differ and changes of them, as hypothesis draws them."""
 
-from collections import Counter
 from dataclasses import replace
-from itertools import product
 
 import audited
-from audited import TOPIC, share, topics
+from audited import TOPIC, topics
 from hypothesis import strategies as st
 
-from rmqalloc import sort_queues
 from rmqalloc.snapshot.snapshot import Client, Group, Topic
 
 NAMES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")
@@ -83,87 +80,3 @@ def changed(change, topic, group):
     return Topic(topic.name, tuple(replace(one, read_queue_nums=n) for one in topic.brokers)), replace(
         group, clients=tuple(stale)
     )
-
-
-def everyone(group):
-    """All clients, those that only some brokers list too."""
-    clients, listed = list(group.clients), Counter(group.client_ids)
-    for ids in (group.broker_client_ids or {}).values():
-        clients += [Client(one) for one in (Counter(ids) - listed).elements()]
-        listed |= Counter(ids)
-    return clients
-
-
-def lists_of(topic, group):
-    """Client lists that a client may be given."""
-    lists = group.broker_client_ids or {}
-    mine = [lists[one.broker_name] for one in topic.brokers if one.broker_name in lists]
-    return mine or [*lists.values()] or [group.client_ids]
-
-
-def clients_reading(topic, group):
-    """The clients that may read each queue, each as its id and how often that comes before."""
-    found = {queue: set() for queue in sort_queues(topic.queues())}
-    for client, one in zip(everyone(group), clients_of(group), strict=True):
-        for queue in set().union(*(share(group, client, topic, ids) for ids in lists_of(topic, group))):
-            if queue in found:
-                found[queue].add(one)
-    return found
-
-
-def clients_of(group):
-    """Every client of a group, as its id and how often that comes before."""
-    seen = Counter()
-    ids = [one.client_id for one in everyone(group)]
-    return [(one, seen.update([one]) or seen[one] - 1) for one in ids]
-
-
-def readers(topic, group):
-    """The client ids that may read each queue, and how many clients surely do."""
-    found = {queue: (set(), []) for queue in sort_queues(topic.queues())}
-    for client in everyone(group):
-        shares = [share(group, client, topic, ids) for ids in lists_of(topic, group)]
-        for queue, (ids, sure) in found.items():
-            if any(queue in one for one in shares):
-                ids.add(client.client_id)
-                sure.append(all(queue in one for one in shares))
-    return {queue: (ids, sum(sure)) for queue, (ids, sure) in found.items()}
-
-
-def least_moves(before, after, able):
-    """Fewest queues whose owners change to any state with one owner each and even loads, by trying all such states."""
-    both = [queue for queue in after if queue in before]
-    if not able:
-        return sum(bool(before[queue][0]) for queue in both)
-    best = len(after)
-    for owners in product(sorted(able), repeat=len(after)):
-        loads = [owners.count(one) for one in able]
-        if max(loads) - min(loads) <= 1:
-            pairs = zip(after, owners, strict=True)
-            best = min(best, sum(before[queue][0] != {owner} for queue, owner in pairs if queue in before))
-    return best
-
-
-def able(topic, group):
-    """Ids that may own queues of the topic: all that subscribe."""
-    return {one.client_id for one in everyone(group) if one.subscriptions is None or topic.name in one.subscriptions}
-
-
-def figures(before, after, group):
-    """What a plan has to say of a unit."""
-    loads = Counter(client for ids, _ in after.values() for client in ids)
-    listed = Counter(one.client_id for one in everyone(group))
-    each = [0 if again else loads[one] for one, n in listed.items() for again in range(n)]
-    nobody = set(), 0
-    changes = [(before.get(queue, nobody)[0], after.get(queue, nobody)[0]) for queue in before.keys() | after.keys()]
-    return {
-        "n_queues": len(after),
-        "n_clients": len(each),
-        "idle": each.count(0),
-        "unowned": sum(not ids for ids, _ in after.values()),
-        "double_owned": sum(sure > 1 for _, sure in after.values()),
-        "min_load": min(each, default=0),
-        "max_load": max(each, default=0),
-        "moved": sum(before[queue][0] != after[queue][0] for queue in before.keys() & after.keys()),
-        "clients_affected": len({one for was, is_ in changes for one in was ^ is_}),
-    }

@@ -1,4 +1,4 @@
-"""Plants defects in the planner and runs what should find them: ``python -m plan_checker.defects [--report PAGE]``.
+"""Plants defects in the planner and runs what should find them: ``python -m bruteforce.defects [--report PAGE]``.
 
 Ends with 1 if a defect survives all that is not looked into (`LOOKED_INTO`), for then they have lost sight of something.
 """
@@ -7,14 +7,19 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
-from mutation.rooms import Room
-from mutation.tree import Tree
-from mutation.trial import ALIVE, KILLED, Trial, mutated
+from mutation.listed import Room
+from mutation.mutant import Mutant
+from mutation.reach import Reach
+from mutation.tree import Workers, mutated
+from mutation.trial import KILLED, SURVIVES, alone
 
 SAMPLE, QUICK, SEED = 100, 4, 1
+LIMIT = 20
+"""Seconds of the twin's tests for a defect."""
 OWNERSHIP = (
     "between",
     "group_figures",
@@ -30,7 +35,7 @@ SOURCES = (
     *(f"rmqalloc/evaluation/{name}.py" for name in ("evaluate", "assigner", "balance", "movement", "_equivalence", "rows")),
     *(f"rmqalloc/scenarios/{name}.py" for name in ("applied_changes", "client_changes", "_queue_changes", "subfleet")),
 )  # fmt: skip
-TESTS = ("tests/proofs/test_plan_checker.py", "tests/proofs/test_plan_checker_strategies.py")
+TESTS = ("tests/proofs/test_twin.py", "tests/proofs/test_twin_strategies.py")
 ROOMS = (
     "tests/plans/test_undo.py", "tests/plans/test_plans.py", "tests/evaluation/test_plan_batch.py",
     "tests/evaluation/test_plan_before.py", "tests/evaluation/test_evaluate.py", "tests/evaluation/test_bulk_strategies.py",
@@ -55,47 +60,57 @@ LOOKED_INTO = {
 
 HEAD = """# Planted defects of the planner
 
-`make evidence`, or `python -m plan_checker.defects --report PAGE`. Replay repeats a defect of the planner, so others have to
+`make evidence`, or `python -m bruteforce.defects --report PAGE`. Replay repeats a defect of the planner, so others have to
 find those. Here machine-made defects are planted in the files that plan. The tests of the planner's twin
-(`proofs/plan_checker/`) run first, for 20 seconds of tests at most; what survives them is planned by the brute force
+(`bruteforce.twin`) run first, for 20 seconds of tests at most; what survives them is planned by the brute force
 (`proofs/bruteforce/`, 150 snapshots with like clients and 450 with differing ones), and then the tests
 of plans, scenarios, the evaluator and figures run.
 
 """
 
 
+class Verdict(NamedTuple):
+    """What became of a defect, and what found it."""
+
+    mutant: Mutant
+    what: str
+    by: str
+
+
 def main():
-    parser = argparse.ArgumentParser(prog="plan_checker.defects", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="bruteforce.defects", description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=SAMPLE)
     parser.add_argument("--quick", action="store_true", help=f"{QUICK} defects")
     parser.add_argument("--report", help="write the page, too")
     given = parser.parse_args()
-    n, verdicts = QUICK if given.quick else given.sample, []
-    room = Room("planner", SOURCES, TESTS, n, reached_alone=True)
-    with tempfile.TemporaryDirectory() as home, Tree(Path(home)) as tree:
-        trial = Trial(room, tree)
-        for mutant in room.sampled(SEED, SAMPLE * 4, at_bounds=0):
-            if len(verdicts) == n:
-                break
-            if trial.is_reached(mutant):
-                verdicts.append(judged(trial, mutant))
-                print(verdicts[-1], flush=True)
-    alive = [one for one in verdicts if one.what in ALIVE]
+    n = QUICK if given.quick else given.sample
+    mutants = list(islice(Room("planner", SOURCES).ranked(SEED), SAMPLE * 4))
+    with Workers(1) as workers:
+        reach = Reach(workers, mutants, TESTS, options=())
+        reached = [mutant for mutant in mutants if reach.reached(mutant)][:n]
+        verdicts = workers.map(lambda tree, mutant: judged(tree, mutant, reach), reached)
+    alive = [one for one in verdicts if one.what == SURVIVES]
     print(f"{len(verdicts)} defects, {len(alive)} survive")
     if given.report:
         Path(given.report).write_text(HEAD + page(verdicts, alive), encoding="utf-8")
     return int(any(one.mutant.key not in LOOKED_INTO for one in alive))
 
 
-def judged(trial, mutant):
+def judged(tree, mutant, reach):
     """The verdict of the twin's tests, or that of the brute force on what survives them."""
-    verdict = trial.verdict(mutant)
-    if verdict.what not in ALIVE:
-        return verdict
-    folder = trial.tree.folder
+    verdict = Verdict(mutant, *alone(tree, mutant, reach, LIMIT))
+    if verdict.what == SURVIVES:
+        verdict = of_others(tree, verdict)
+    print(f"{verdict.what} {verdict.by}: {mutant.key}\n    {mutant.change}", flush=True)
+    return verdict
+
+
+def of_others(tree, verdict):
+    """The verdict of what is run on a defect that the twin misses."""
+    folder = tree.folder
     paths = (".", "proofs", "tests", "tests/support")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(folder / one) for one in paths)}
-    with mutated(trial.tree, trial.kernels, [mutant]):
+    with mutated(tree, [verdict.mutant]):
         for name, command in OTHERS.items():
             if not _passes([sys.executable, "-m", *command], cwd=folder, env=environment):
                 return verdict._replace(what=KILLED, by=name)
@@ -121,7 +136,7 @@ def page(verdicts, alive):
         change = one.mutant.change.replace("|", "\\|").replace("\n", " ")
         survives = LOOKED_INTO.get(one.mutant.key, "not looked into")
         found_by = "a crash" if one.by.isdigit() else one.by.rpartition("::")[2] or one.what
-        by = f"none: {survives}" if one.what in ALIVE else found_by
+        by = f"none: {survives}" if one.what == SURVIVES else found_by
         lines.append(f"| `{one.mutant.key}` | `{change}` | {by} |")
     return "\n".join(lines) + "\n"
 

@@ -8,6 +8,7 @@ import mixed_plans
 from audited import TOPIC, plain_groups, topics
 from hypothesis import strategies as st
 
+from bruteforce.twin import computed
 from rmqalloc.snapshot.snapshot import Client, Snapshot
 
 OTHER = "other"
@@ -50,14 +51,7 @@ def pairs(draw):
 
 def owners(snapshot):
     """Who may read each queue of each group."""
-    routes = {topic.name: topic for topic in snapshot.topics}
-    found = {}
-    for group in snapshot.groups:
-        for name in group.subscriptions:
-            if name in routes:
-                for queue, (ids, _) in mixed_plans.readers(routes[name], group).items():
-                    found[group.name, *queue] = frozenset(ids)
-    return found
+    return {(state.unit.main.group, *queue): ids for state in computed(snapshot) for queue, ids in state.owners.items()}
 
 
 def change(before, after):

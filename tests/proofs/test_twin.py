@@ -1,32 +1,36 @@
-"""Every plan is what the planner's twin makes of the same, tables and ways back; and the twin's loops are Java's."""
+"""Every plan is what the brute force makes of the same, tables and ways back."""
 
-import gzip
-import json
-from collections import Counter
 from dataclasses import replace
 
 import drawn_units
 import mixed_plans
 import plan_snapshots
+import pytest
 from audited import topics
+from bruteforce.twin import checked
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
-from plan_checker import checked
-from plan_checker.loops import Row, owners
-from replay_golden import GOLDEN
 
+from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, UNITS_SCHEMA
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+
+SCHEMAS = UNITS_SCHEMA, GROUPS_SCHEMA, CLIENTS_SCHEMA, QUEUES_SCHEMA
 
 
 @examples(60, nightly=5_000)
 @given(st.data(), st.booleans())
 def test_every_plan_is_the_twins(data, rooms):
     snapshot = data.draw(plan_snapshots.snapshots(rooms))
-    assert checked(snapshot, data.draw(drawn_units.scenarios(rooms)))[1] == []
+    plan, problems = checked(snapshot, data.draw(drawn_units.scenarios(rooms)))
+    assert problems == []
+    for table, schema in zip((plan.units, plan.groups, plan.clients, plan.queues), SCHEMAS, strict=True):
+        table.validate(full=True)
+        assert table.schema == schema
 
 
-@examples(60, nightly=5_000)
+@pytest.mark.holds("docs/plan.md", "least_moves is the fewest changed queues on the way")
+@examples(60, nightly=20_000)
 @given(topics, mixed_plans.groups(), st.lists(mixed_plans.changes(), min_size=1, max_size=2))
 def test_every_plan_of_clients_that_differ_is_the_twins(topic, group, changes):
     assume(any(one.read_queue_nums for one in topic.brokers))
@@ -82,39 +86,3 @@ def snapshots_in_rooms(draw):
 def test_every_plan_of_clients_that_share_queues_is_the_twins(snapshot, changes):
     scenarios = [{"name": "one", "changes": changes[:1]}, {"name": "all", "changes": changes}]
     assert checked(snapshot, scenarios)[1] == []
-
-
-def golden():
-    """Golden cases of the checker's strategies, of one topic and names alone: rows, queues, and the owners that Java says."""
-    with gzip.open(GOLDEN, "rt") as lines:
-        for case in map(json.loads, lines):
-            queues, params, name = case["queues"], case["params"], case["strategy"]
-            inner = params.get("inner", {"strategy": name, "params": params})
-            rooms = dict(zip((broker for _, broker, _ in queues), params.get("queue_rooms", ()), strict=False))
-            plain = (
-                name != "POP" and "result" in case and not case.get("errors") and len({one[0] for one in queues}) == 1
-            )
-            if (
-                plain
-                and inner["strategy"] in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM")
-                and None not in [*case["clients"], *(name for queue in queues for name in queue[:2])]
-                and [rooms.get(broker) for _, broker, _ in queues] == params.get("queue_rooms", [None] * len(queues))
-                and inner["params"].get("hash", "md5") == "md5"
-                and inner["params"].get("idcs", ()) is not None
-            ):
-                given = {"virtual_nodes": "vnodes", "machine_rooms": "idcs"}
-                own = {ours: inner["params"][theirs] for ours, theirs in given.items() if theirs in inner["params"]}
-                clients = tuple((one, params.get("client_rooms", {}).get(one)) for one in case["clients"])
-                row = Row(clients, tuple((broker, 0, room) for broker, room in rooms.items()), name, own)
-                result = {one: sorted(mine) for one, mine in case["result"].items() if one in case["clients"]}
-                yield row, queues[0][0], [(broker, i) for _, broker, i in queues], result
-
-
-def test_the_loops_give_the_answers_of_the_java_classes():
-    counts = Counter()
-    for row, topic, queues, result in golden():
-        found, code, _ = owners(row, topic, queues)
-        assert code == 0
-        assert {one: [i for i, owner in enumerate(found) if owner == one] for one in result} == result, row
-        counts[row.strategy] += 1
-    assert len(counts) >= 6 and min(counts.values()) > 5 and counts.total() > 1_000, counts

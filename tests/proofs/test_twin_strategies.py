@@ -1,7 +1,8 @@
 """Plans of the strategies that RocketMQ does not ship are those of the twin's own loops."""
 
 import pytest
-from plan_checker import checked, loops
+from bruteforce import java, own_strategies
+from bruteforce.twin import checked
 
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
@@ -20,6 +21,7 @@ JOIN = {"count": 2, "machine_room": "hz"}
 SCENARIOS = [
     {"name": "fewer", "changes": [{"remove_clients": {"ids": "c1@gray"}}]},
     {"name": "nodes", "changes": [{"set_virtual_nodes": {"virtual_nodes": 5}}, {"add_clients": JOIN}]},
+    {"name": "first", "changes": [{"add_broker": {"broker_name": "A", "read_queue_nums": 2, "machine_room": "hz"}}]},
     {"name": "gray", "changes": [{"set_strategy": {"strategy": "CANARY-ROTATED-AVG", "params": {"share": "0.3"}}}]},
     {"name": "ring", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH_BOUNDED", "params": {"load_factor": 1}}}]},
 ]  # fmt: skip
@@ -81,5 +83,5 @@ def test_a_missing_room_is_the_same_error(name):
     ],
 )  # fmt: skip
 def test_what_the_product_refuses_is_not_known(name, params):
-    assert not loops.is_known(name, params)
+    assert not own_strategies.is_known(java.rule_of(name, params))
     assert checked(cluster(name, params), SCENARIOS[:1])[1] == []

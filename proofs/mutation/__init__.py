@@ -1,1 +1,1 @@
-"""Mutants that are made by rules: a sample of every room, and the tests that notice them."""
+"""Would the tests fail? Machine-made mutants of every room, faults put in by hand, and the tests that notice them."""

@@ -1,94 +1,136 @@
-"""Try a sample of machine-made mutants of every room: ``python -m mutation [--room R] [--seed S] [--quick] [--report F]``.
+"""Would the tests fail? ``python -m mutation [--all] [--report F]``: a list of machine-made mutants of every room.
 
-Ends with 1 if one survives that is not on the list of survivors, or if one on the list is killed: the list only shrinks.
+Ends with 1 if a mutant survives without a note, if one with a note is killed, if an entry of the list does not apply any more,
+or if the goals are missed. ``--by-hand`` tries faults put in by hand with the tests named for them.
 """
 
 import argparse
-import json
+import os
 import sys
-import tempfile
 import time
+from functools import cache as once
 from pathlib import Path
 
-from mutation import page, survivors
-from mutation.reach import KEPT
-from mutation.rooms import BY_NAME, ROOMS
-from mutation.tree import Tree
-from mutation.trial import ALIVE, Trial, Verdict
+import cache
+from checkout import ROOT
 
-SEED = 1
-QUICK, QUICK_SAMPLE = "transitions", 6
+from mutation import by_hand, listed, page, trial, verdicts
+from mutation.reach import Reach, files_of, folder_of, test_files
+from mutation.tree import Workers
+from mutation.verdicts import Verdicts
+
+FEW = ("diffs", "evidence", "store", "transitions")
+"""Rooms of the short form: their tests take seconds."""
+BUDGET = 3000
+"""Seconds of areas that a run takes, by their own figures."""
 
 
 def options_of():
     parser = argparse.ArgumentParser(prog="mutation", description=__doc__)
-    parser.add_argument("--room", action="append", choices=BY_NAME, help="only these")
-    parser.add_argument("--sample", type=int, help="mutants of each room, instead of each room's own number")
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument(
-        "--again", action="store_true", help="only those that survived the run before, and the listed ones"
+    quick = (
+        f"two of each of {', '.join(FEW)}, by files of tests that killed them; every {by_hand.QUICK_EVERY}th by hand"
     )
-    parser.add_argument("--afresh", action="store_true", help="try those again, too, that were killed in a run before")
+    parser.add_argument("--quick", action="store_true", help=quick)
+    parser.add_argument("--room", action="append", help="only mutants of these rooms")
     parser.add_argument("--only", default="", help="mutants whose name holds this text")
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK_SAMPLE} of {QUICK}, by its own tests")
-    parser.add_argument(
-        "--report", help="write the page of this run and of kept runs of other rooms into this file, too"
-    )
+    parser.add_argument("--all", action="store_true", help="survivors meet tests with servers and those of areas, too")
+    parser.add_argument("--budget", type=int, default=BUDGET, help="seconds of areas, by their own figures")
+    parser.add_argument("--afresh", action="store_true", help="try again what is known, too")
+    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="copies of the tree, side by side")
+    parser.add_argument("--report", help="write the page into this file")
+    parser.add_argument("--draw", action="store_true", help="rewrite the list: entries that apply stay")
+    parser.add_argument("--by-hand", action="store_true", help="faults put in by hand instead")
+    parser.add_argument("--area", choices=by_hand.areas(), help="faults by hand of one part of the list")
     return parser.parse_args()
 
 
-def sample_of(room, options):
-    return options.sample or (QUICK_SAMPLE if options.quick else room.sample)
+def chosen(found, options):
+    """Room and mutant of those to try, and the files of tests to try them with."""
+    found = [pair for pair in found if not options.room or pair[0] in options.room]
+    found = [pair for pair in found if options.only in pair[1].key]
+    if not options.quick:
+        return found, test_files("tests")
+    by = {key: row.by for key, row in verdicts.kept().items()}
+    own = [pair for pair in found if by.get(pair[1].key, "").startswith(f"{folder_of(pair[1].file)}/")]
+    few = [pair for name in FEW for pair in [one for one in own if one[0] == name][:2]]
+    return few, [file for file in files_of(by[one.key] for _, one in few) if (ROOT / file).exists()]
 
 
-def chosen(room, options, kept):
-    """Mutants of a room to try."""
-    n = sample_of(room, options)
-    if not options.again:
-        return [
-            one for one in room.sampled(options.seed, n * 20 if room.reached_alone else n) if options.only in one.key
-        ]
-    wanted = set(survivors.listed()) | {row["key"] for row in kept if row["what"] in ALIVE}
-    return [one for one in room.mutants() if one.key in wanted and options.only in one.key]
+def try_known(workers, rows):
+    """Try those that were killed with the test that did it, if that is still there and passes without a mutant."""
+    tests = {key: row.by for key, row in rows.stale.items() if "::" in row.by}
+    seconds = trial.passing(workers, list(dict.fromkeys(tests.values())))
+
+    def attempt(tree, key):
+        what, by = trial.by_test(tree, rows.mutants[key], tests[key], seconds[tests[key]])
+        if what != trial.SURVIVES:
+            rows.note(key, what, by)
+            print(f"{what} again {by}: {key}", flush=True)
+
+    workers.map(attempt, [key for key, test in tests.items() if test in seconds])
 
 
-def tried(room, options, folder):
-    """Verdicts on a room's sample, which are kept for the page."""
-    path = KEPT / f"verdicts-{room.name}-{options.seed}.json"
-    kept = json.loads(path.read_text("utf-8")) if path.exists() else []
-    rows, verdicts = {row["key"]: row for row in kept}, []
-    with Tree(folder) as tree:
-        trial = Trial(room, tree)
-        for mutant in chosen(room, options, kept):
-            if room.reached_alone and (len(verdicts) == sample_of(room, options) or not trial.is_reached(mutant)):
-                continue
-            row = {} if options.afresh else rows.get(mutant.key, {})
-            is_known = page.is_killed_still(row, mutant)
-            verdicts.append(Verdict(mutant, row["what"], row["by"], 0.0) if is_known else trial.verdict(mutant))
-            print(verdicts[-1], flush=True)
-            rows[mutant.key] = row if is_known else page.row_of(verdicts[-1])
-            path.write_text(json.dumps(list(rows.values()), indent=1), encoding="utf-8")
-    return verdicts
+def try_alone(workers, rows, reach):
+    """Try mutants one by one."""
+
+    def attempt(tree, mutant):
+        started, (what, by) = time.monotonic(), trial.alone(tree, mutant, reach)
+        rows.note(mutant.key, what, by)
+        print(f"{what} {by} ({time.monotonic() - started:.0f} s): {mutant.key}\n    {mutant.change}", flush=True)
+
+    workers.map(attempt, rows.untried())
+
+
+def try_together(workers, rows, reach, options):
+    """Try all survivors at once with tests that are farther away or, if asked for, have servers or belong to areas."""
+    for part, seconds, arguments, which in trial.parts_of(rows, reach, options.all, options.budget):
+        if alive := rows.alive(part):
+            print(f"{part}: {len(alive)} survivors, about {seconds:.0f} s", flush=True)
+            killed = trial.together(workers, alive, arguments, seconds, **which)
+            rows.note_part(part, alive, killed)
+            print("\n".join(f"    {key}: {by}" for key, (_, by) in killed.items()), flush=True)
+
+
+def tried(mutants, files, options):
+    """Verdicts on mutants; tests are only traced where that is needed."""
+    rows = Verdicts(mutants, None if options.quick else verdicts.KEPT, options.afresh)
+    with Workers(options.workers) as workers:
+
+        @once
+        def reach():
+            every = mutants if options.quick else [mutant for _, mutant in listed.of_today()[0]]
+            found = Reach(workers, every, files, "" if options.quick else "list")
+            if not found.every:
+                sys.exit("no test passes without a mutant")
+            return found
+
+        try_known(workers, rows)
+        if rows.untried():
+            try_alone(workers, rows, reach())
+        if not options.quick:
+            try_together(workers, rows, reach, options)
+    return rows
 
 
 def main():
     options = options_of()
-    rooms = [room for room in ROOMS if not options.room or room.name in options.room]
-    if options.quick:
-        rooms = [BY_NAME[QUICK]._replace(tests=BY_NAME[QUICK].tests[:1])]
-    started, verdicts = time.monotonic(), []
-    with tempfile.TemporaryDirectory() as home:
-        for room in rooms:
-            folder = Path(home, room.name)
-            folder.mkdir()
-            verdicts += tried(room, options, folder)
-    wrong = survivors.judged(verdicts, survivors.listed())
-    alive = sum(one.what in ALIVE for one in verdicts)
-    print(f"{len(verdicts)} mutants, {alive} survive, seed {options.seed}, {time.monotonic() - started:.0f} s")
+    if options.draw:
+        listed.LIST.write_text(listed.draw(), encoding="utf-8")
+        return 0
+    os.environ["RMQALLOC_CACHE"] = str(cache.HOME)  # the copy of the tree shares what is costly to make
+    if options.by_hand or options.area:
+        return by_hand.main(options)
+    found, gone = listed.of_today()
+    found, files = chosen(found, options)
+    rooms = {mutant.key: room for room, mutant in found}
+    rows = tried([mutant for _, mutant in found], files, options)
+    entries = listed.listed()
+    wrong = verdicts.wrong(rooms, rows, entries, gone)
+    print("\n".join(page.sentence(*one) for one in verdicts.shares(rooms, rows, entries)), flush=True)
     print("\n".join(wrong), end="\n" if wrong else "", file=sys.stderr)
     if options.report:
-        Path(options.report).write_text(page.page(options.seed), encoding="utf-8")
-    return int(bool(wrong))
+        Path(options.report).write_text(page.page(rooms, rows, gone), encoding="utf-8")
+    return int(bool(wrong) or not rows)
 
 
 if __name__ == "__main__":

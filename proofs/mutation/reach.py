@@ -1,15 +1,31 @@
-"""Which tests reach a line: one run of a room's tests, file by file, kept in the cache until a file changes."""
+"""Which tests of `make test` reach a mutant, and in which order they are run.
 
+A file of tests is run once under coverage and again when it changes; an edit of the product changes little in what it reaches.
+"""
+
+import ast
 import hashlib
 import json
+import threading
+from pathlib import PurePath
 
 import cache
+from areas import AREAS
 from checkout import ROOT
 
 KEPT = cache.HOME / "mutation"
 TIMEOUT = 600
-BUDGET = 20
-"""Seconds of tests that one mutant is given, as measured; the cheapest come first."""
+QUICK = [f"--deselect={start}" for area in AREAS.values() for start in area.seconds]
+"""Options of pytest that leave out the tests of areas."""
+FOLDERS = {"spark_udfs": "spark", "pyx": "engine"}
+"""Folders of tests that have another name than their room."""
+OF_KERNELS = ("tests/engine", "tests/strategies", "tests/fleet")
+FIRST_OF_KERNELS = (
+    *(f"tests/engine/test_{name}.py" for name in ("md5", "ring", "tally", "strings", "weigh")),
+    *(f"tests/strategies/test_{name}.py" for name in ("golden", "ordinal", "stable", "weighted", "bounded")),
+    *(f"tests/fleet/test_{name}.py" for name in ("fleet", "fleet_out", "not_utf8")),
+)
+"""Files of tests that look at kernels closely and quickly."""
 NEAREST = {
     "crc32": "tests/strategies/test_golden.",
     "mix": "tests/strategies/test_ordinal.",
@@ -27,89 +43,117 @@ def digest(paths):
     return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()[:16]
 
 
-def test_files(room):
-    """Files of tests of a room, in the order of its list."""
-    found = []
-    for name in room.tests:
-        path = ROOT / name
-        found += sorted(path.rglob("test_*.py")) if path.is_dir() else [path]
-    return [path.relative_to(ROOT).as_posix() for path in dict.fromkeys(found)]
+def files_of(tests):
+    return list(dict.fromkeys(test.split("::")[0] for test in tests))
 
 
-def lines_of(mutant, text):
-    """The lines of a mutant of Python, and those before it to look at if no test is seen to reach them."""
-    if not mutant.edit.scope.split(".")[-1].lstrip("_")[:1].islower():  # of a file or of a class
-        return range(1, 1 + text.count("\n")), ()
-    last = mutant.line + text.count("\n", mutant.edit.start, mutant.edit.end)
-    return range(mutant.line, last + 1), range(mutant.line - 1, max(mutant.line - 12, 0), -1)
+def test_files(*folders):
+    """Files of tests below folders, in order; a file stands for itself."""
+    found = (path for name in folders for path in [ROOT / name, *sorted((ROOT / name).rglob("test_*.py"))])
+    return list(dict.fromkeys(path.relative_to(ROOT).as_posix() for path in found if path.suffix == ".py"))
+
+
+def folder_of(file):
+    """The folder of tests of a file's room."""
+    first, second, *_ = file.split("/")
+    return f"tests/{FOLDERS.get(first, second)}"
+
+
+def lines_of(mutant, tree):
+    """The lines of a file of Python that run if a mutant of it does: those of its statement, of a header without the body.
+
+    What stands in a class or in the file runs when the file is imported, so any line counts; a default, any of its function.
+    """
+    if not mutant.edit.scope.split(".")[-1].lstrip("_")[:1].islower():
+        return range(1, max(node.end_lineno for node in tree.body) + 1)
+    around = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    around = (node for node in around if node.lineno <= mutant.line <= node.end_lineno)
+    inner = max(around, key=lambda node: node.lineno)
+    if isinstance(inner, ast.If | ast.For | ast.While | ast.With | ast.AsyncFor | ast.AsyncWith):
+        return range(inner.lineno, max(inner.body[0].lineno, inner.lineno + 1))
+    return range(inner.lineno, inner.end_lineno + 1)
+
+
+def distance(file, test):
+    """How far a test is from a file of Python: a test file named like the module is nearest, then the room's folder."""
+    module, at = PurePath(file).stem.strip("_"), PurePath(test.split("::")[0])
+    name = at.stem.removeprefix("test_")
+    return not (module in name or name in module), at.parent.as_posix() != folder_of(file)
 
 
 class Reach:
-    """Tests of a room, the seconds each takes, and the lines each reaches.
+    """Tests without servers of some files, the seconds each takes, and the mutants that each reaches.
 
-    `options` of pytest may leave tests out; `wanted` may name the only lines that matter, by file.
+    What is known is kept in a file of the cache, if that is named; `options` of pytest leave tests out.
     """
 
-    def __init__(self, room, tree, options=(), wanted=None):
-        self.room, self.options, self.wanted, self.path = room, options, wanted, KEPT / f"{room.name}.json"
-        kept = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
-        sources = digest(room.files())
-        self.by_file = {}
-        for file in test_files(room):
-            own = [option for option in options if file in option]
-            mark = " ".join([sources, digest([ROOT / file]), *own])
-            known = kept.get(file)
-            self.by_file[file] = known if known and known["mark"] == mark else self.measured(tree, file, mark)
-            KEPT.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(json.dumps(kept | self.by_file), encoding="utf-8")
+    def __init__(self, workers, mutants, files, name="", options=QUICK):
+        self.options = options
+        self.path = KEPT / f"reach-{name}.json" if name else None
+        self.known = json.loads(self.path.read_text("utf-8")) if name and self.path.exists() else {}
+        self.lock = threading.Lock()
+        python = {mutant.file: None for mutant in mutants if mutant.file.endswith(".py")}
+        trees = {file: ast.parse((ROOT / file).read_text(encoding="utf-8")) for file in python}
+        self.lines = {one: lines_of(one, trees[one.file]) for one in mutants if one.file in trees}
+        self.wanted = dict.fromkeys(python, ())
+        for mutant, lines in self.lines.items():
+            self.wanted[mutant.file] = sorted({*self.wanted[mutant.file], *lines})
+        workers.map(self.measure, [file for file in files if self.known.get(file, {}).get("mark") != self.mark(file)])
+        self.known = {file: self.known[file] for file in files}
+        self.every = {test: spent for known in self.known.values() for test, spent in known["seconds"].items()}
 
-    def measured(self, tree, file, mark):
-        more = {} if self.room.is_compiled else {"include": list(self.room.sources), "wanted": self.wanted}
+    def mark(self, file):
+        return " ".join([digest([ROOT / file]), *(option for option in self.options if file in option)])
+
+    def measure(self, tree, file):
+        """Run the tests of a file, and note what they take and reach; a test that fails without a mutant is left out."""
+        more = {"include": list(self.wanted), "wanted": self.wanted}
         answer = tree.run([*self.options, file], TIMEOUT, memory=0, **more)
-        failed = set(answer.get("failures", ()))
+        failed, mark = set(answer.get("failures", ())), self.mark(file)
         if answer["code"] not in (0, 5):  # 5: no test is left
             print(f"{file}: {answer['code']} without a mutant {sorted(failed)}\n{tree.log()[-1500:]}", flush=True)
             mark = ""  # measured again in the next run
         seconds = {test: spent for test, spent in answer.get("tests", {}).items() if test not in failed}
+        numbers, reached = {test: number for number, test in enumerate(seconds)}, {}
+        for mutant, lines in self.lines.items():
+            tests = answer.get("lines", {}).get(mutant.file, {})
+            found = {test for line in lines for test in tests.get(str(line), ())}
+            reached[mutant.key] = sorted(numbers[test] for test in found & numbers.keys())
+        reached = {key: found for key, found in reached.items() if found}
         print(f"{file}: {len(seconds)} tests, {answer['seconds']:.0f} s", flush=True)
-        return {"mark": mark, "seconds": seconds, "lines": answer.get("lines", {})}
+        with self.lock:
+            self.known[file] = {"mark": mark, "seconds": seconds, "reached": reached}
+            if self.path:
+                KEPT.mkdir(parents=True, exist_ok=True)
+                self.path.write_text(json.dumps(self.known), encoding="utf-8")
 
     def seconds(self, test):
-        return self.by_file[test.split("::")[0]]["seconds"].get(test, 1)
+        return self.every.get(test, 1)
 
-    def of_lines(self, file, lines):
+    def reached(self, mutant):
+        """Tests that are seen to reach a mutant of Python."""
         found = set()
-        for known in self.by_file.values():
-            reached = known["lines"].get(file, {})
-            found.update(test for line in lines for test in reached.get(str(line), ()) if test in known["seconds"])
+        for known in self.known.values():
+            tests = list(known["seconds"])
+            found.update(tests[number] for number in known["reached"].get(mutant.key, ()))
         return found
 
-    def tests(self, mutant, text):
-        """Tests that reach a mutant, the cheapest first, and how many are left out as they take too long."""
-        if self.room.is_compiled:
-            found = {test for known in self.by_file.values() for test in known["seconds"]}
-            return self.cut(sorted(found, key=lambda test: (not self.is_near(mutant, test), self.seconds(test))))
-        return self.cut(sorted(self.found(mutant, text), key=self.seconds))
+    def nearest(self, mutant):
+        """Tests of a mutant, nearest first, then the cheapest.
 
-    def found(self, mutant, text):
-        """Tests that reach the lines of a mutant of Python."""
-        lines, before = lines_of(mutant, text)
-        found = self.of_lines(mutant.file, lines)
-        for line in before:
-            found = found or self.of_lines(mutant.file, [line])
-        return found
+        Where nothing is seen to reach it, as another process runs it or it is new on the list, the folder of the room is taken
+        as a whole. A kernel gets the tests of `OF_KERNELS`, its own first.
+        """
+        if mutant.file.startswith("pyx/"):
+            found = [test for test in self.every if test.startswith(OF_KERNELS)]
+            return sorted(found, key=lambda test: (*self.distance_of_kernel(mutant, test), self.seconds(test)))
+        folder = f"{folder_of(mutant.file)}/"
+        found = self.reached(mutant) or [test for test in self.every if test.startswith(folder)]
+        return sorted(found, key=lambda test: (*distance(mutant.file, test), self.seconds(test)))
 
     @staticmethod
-    def is_near(mutant, test):
+    def distance_of_kernel(mutant, test):
         """Does the file of the test look at the kernel first of all, or the test at this one of several?"""
         kernel = mutant.file.split("/")[-1].split(".")[0].split("_")[0]
-        return f"[{kernel}]" in test or test.startswith(NEAREST.get(kernel, f"tests/engine/test_{kernel}."))
-
-    def cut(self, tests):
-        spent, kept = 0.0, []
-        for test in tests:
-            spent += self.seconds(test)
-            if spent > BUDGET and kept:
-                break
-            kept.append(test)
-        return kept, len(tests) - len(kept)
+        is_own = f"[{kernel}]" in test or test.startswith(NEAREST.get(kernel, f"tests/engine/test_{kernel}."))
+        return not is_own, test.split("::")[0] not in FIRST_OF_KERNELS

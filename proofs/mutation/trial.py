@@ -1,64 +1,24 @@
-"""One room's sample: each mutant is put into a copy of the tree, and the tests that reach it are run."""
+"""What is tried with a mutant: the nearest tests on it alone, then, on all survivors at once, what takes minutes.
 
-import time
-from contextlib import contextmanager
-from typing import NamedTuple
+All survivors are put into one copy of the tree for that. If the tests pass, they kill none of them. If one fails, it is run
+without a mutant, and, unless it fails then, too, on each survivor alone.
+"""
 
-from checkout import ROOT
+import areas
 
-from mutation.kernels import Kernels
-from mutation.mutant import Mutant
-from mutation.reach import Reach
+from mutation.reach import QUICK, files_of
+from mutation.tree import mutated
 
-KILLED, BY_TIME, SURVIVED, UNREACHED, NO_PROGRAM = "killed", "killed by time", "SURVIVED", "NOT REACHED", "not compiled"
-ALIVE = (SURVIVED, UNREACHED)
-
-
-class Verdict(NamedTuple):
-    """What became of a mutant.
-
-    Attributes
-    ----------
-    mutant : Mutant
-    what : str
-    by : str
-        The test that failed first.
-    seconds : float
-    left_out : int
-        Tests that reach the line, and were not run, as they take too long.
-    """
-
-    mutant: Mutant
-    what: str
-    by: str
-    seconds: float
-    left_out: int = 0
-
-    def __str__(self):
-        more = f" ({self.left_out} slow tests left out)" if self.left_out else ""
-        by = f" by {self.by}" if self.by else ""
-        return f"{self.what}{by}{more}: {self.mutant.key} (line {self.mutant.line})\n    {self.mutant.change}"
-
-
-@contextmanager
-def mutated(tree, kernels, mutants):
-    """A copy of the tree with mutants in it; False if they do not compile."""
-    files = {file: (ROOT / file).read_text(encoding="utf-8") for file in {mutant.file for mutant in mutants}}
-    replaced = {}
-    try:
-        for file, text in files.items():
-            for mutant in sorted(mutants, key=lambda mutant: -mutant.edit.start):  # places before an edit stay
-                text = mutant.applied(text) if mutant.file == file else text
-            (tree.folder / file).write_text(text, encoding="utf-8")
-        compiled = [file for file in files if file.startswith("pyx/")]
-        replaced = kernels.built(*compiled) if compiled else {}
-        yield replaced is not None
-    finally:
-        for file, text in files.items():
-            (tree.folder / file).write_text(text, encoding="utf-8")
-        for old, content in (replaced or {}).items():
-            old.unlink()
-            old.write_bytes(content)
+KILLED, BY_TIME, SURVIVES, NO_PROGRAM = "killed", "killed by time", "survives", "not compiled"
+LIMIT, FIRST = 60, 5
+"""Seconds of tests for a mutant, and of those that are run first: most mutants do not survive them."""
+PATIENCE = 6
+"""A run counts as hanging after so many times its seconds, as other work may share the processors."""
+FARTHER, SERVERS = "farther away", "servers"
+"""Parts of `make test` that are run on all survivors at once; the other such parts are areas."""
+SERVERS_SECONDS = 300
+OF_THE_LISTS = "tests/proofs/test_mutation.py::"
+"""Tests that look for places of mutants in the code: they fail with any mutant of the lists, whatever it does."""
 
 
 def judgement(answer):
@@ -66,35 +26,110 @@ def judgement(answer):
     if answer["code"] == "timeout":
         return BY_TIME, ""
     if answer["code"] in (0, 5):  # 5: no test was run
-        return SURVIVED, ""
+        return SURVIVES, ""
     return KILLED, next(iter(answer.get("failures", ())), str(answer["signal"] or "import"))
 
 
-class Trial:
-    """Tries mutants of a room in one copy of the tree."""
+def slices(tests, seconds, limit=LIMIT):
+    """The nearest tests, the others up to the limit, and those beyond it."""
+    spent, found = 0.0, ([], [], [])
+    for test in tests:
+        found[0 if spent < FIRST else 1 if spent < limit else 2].append(test)
+        spent += seconds(test)
+    return found
 
-    def __init__(self, room, tree):
-        self.room, self.tree = room, tree
-        self.reach = Reach(room, tree)
-        self.kernels = Kernels(tree.folder) if room.is_compiled else None
 
-    def is_reached(self, mutant):
-        return bool(self.reach.tests(mutant, (ROOT / mutant.file).read_text(encoding="utf-8"))[0])
+def alone(tree, mutant, reach, limit=LIMIT):
+    """What the nearest tests say of a mutant, and the test that failed."""
+    what, by = SURVIVES, ""
+    with mutated(tree, [mutant]) as is_program:
+        if not is_program:
+            return NO_PROGRAM, ""
+        for tests in slices(reach.nearest(mutant), reach.seconds, limit)[:2]:
+            if what == SURVIVES and tests:
+                needed = sum(map(reach.seconds, tests))
+                bounds = {"timeout": int(60 + PATIENCE * needed), "cpu": int(20 + 2 * needed)}
+                if mutant.file.startswith("pyx/"):
+                    bounds["memory"] = 0  # no kernel allocates, and some of their tests compile with sanitizers
+                what, by = judgement(tree.run(["-x", *files_of(tests)], tests=tests, **bounds))
+    return what, by
 
-    def verdict(self, mutant):
-        started = time.monotonic()
-        text = (ROOT / mutant.file).read_text(encoding="utf-8")
-        tests, left_out = self.reach.tests(mutant, text)
-        if not tests:
-            return Verdict(mutant, UNREACHED, "", 0.0)
-        with mutated(self.tree, self.kernels, [mutant]) as is_program:
-            what, by = self.judged(tests) if is_program else (NO_PROGRAM, "")
-        return Verdict(mutant, what, by, time.monotonic() - started, left_out)
 
-    def judged(self, tests):
-        files = list(dict.fromkeys(test.split("::")[0] for test in tests))
-        needed = sum(self.reach.seconds(test) for test in tests)
-        answer = self.tree.run(["-x", *files], int(40 + 4 * needed), tests=tests, cpu=int(10 + needed))
-        if answer["code"] == 5:
-            raise RuntimeError(f"none of these tests is there: {tests[:3]}\n{self.tree.log()[-2000:]}")
-        return judgement(answer)
+def by_test(tree, mutant, test, seconds):
+    """What one test says of a mutant: the test that killed it before."""
+    with mutated(tree, [mutant]) as is_program:
+        if not is_program:
+            return NO_PROGRAM, ""
+        timeout = int(60 + PATIENCE * seconds)
+        return judgement(tree.run(["-x", *files_of([test])], timeout, marks="", tests=[test], memory=0))
+
+
+def passing(workers, tests):
+    """Those tests that are there and pass without a mutant, and the seconds that each takes."""
+
+    def run(tree, files):
+        chosen = [test for test in tests if files_of([test])[0] in files]
+        answer = tree.run(files, 3600, marks="", tests=chosen, memory=0)
+        return {
+            test: spent for test, spent in answer.get("tests", {}).items() if test not in answer.get("failures", ())
+        }
+
+    files = files_of(tests)
+    found = workers.map(run, [files[number :: workers.n] for number in range(min(workers.n, len(files)))])
+    return {test: spent for part in found for test, spent in part.items()}
+
+
+def parts_of(rows, reach, is_all, budget):
+    """What is run on all survivors at once: seconds, arguments of pytest, and which tests."""
+    alive = rows.alive(FARTHER)
+    farther = sorted({test for mutant in alive for test in slices(reach().nearest(mutant), reach().seconds)[2]})
+    if farther:
+        yield FARTHER, sum(map(reach().seconds, farther)), files_of(farther), {"tests": farther}
+    if not is_all:
+        return
+    yield SERVERS, SERVERS_SECONDS, [*QUICK, "tests"], {"marks": "servers"}
+    for name in order_of(areas.AREAS, [mutant.file for mutant in rows.alive("")]):
+        starts = areas.AREAS[name].seconds
+        seconds = sum(starts.values())
+        if seconds <= budget:
+            budget -= seconds
+            yield name, seconds, files_of(starts), {"marks": "", "starts": list(starts)}
+
+
+def order_of(table, files):
+    """Names of areas: those that say that one of the files touches them come first, then the cheap ones."""
+
+    def costs(name):
+        seconds = sum(table[name].seconds.values())
+        return not any(file.startswith(table[name].touched_by) for file in files), seconds
+
+    return sorted(table, key=costs)
+
+
+def together(workers, mutants, arguments, seconds, **chosen):
+    """Which of some mutants are killed by tests that are too costly to run on each: what became of it, and by which test.
+
+    `arguments` and `chosen` are for `Tree.run`, `seconds` is what the tests take.
+    """
+    timeout = int(120 + PATIENCE * seconds)
+    with workers.tree() as tree:
+        with mutated(tree, mutants):
+            answer = tree.run(arguments, timeout, memory=0, **chosen)
+        if judgement(answer)[0] == SURVIVES:
+            return {}
+        if answer.get("failures"):
+            suspects = [test for test in answer["failures"] if not test.startswith(OF_THE_LISTS)]
+            good = tree.run(files_of(suspects), timeout, tests=suspects, marks="", memory=0) if suspects else {}
+            broken = [test for test in suspects if test in good.get("failures", suspects)]
+            suspects = [test for test in suspects if test not in broken]
+            print(f"    {len(suspects)} fail with mutants alone, {len(broken)} without, too: {broken}", flush=True)
+            if not suspects:
+                return {}
+            arguments, chosen = files_of(suspects), {"tests": suspects, "marks": ""}
+
+    def judged(tree, mutant):
+        with mutated(tree, [mutant]):
+            return judgement(tree.run(["-x", *arguments], timeout, memory=0, **chosen))
+
+    found = zip(mutants, workers.map(judged, mutants), strict=True)
+    return {mutant.key: (what, by) for mutant, (what, by) in found if what != SURVIVES}

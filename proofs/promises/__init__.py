@@ -1,0 +1,1 @@
+"""What pages and docstrings promise, with the tests that hold it and the mutants that those tests kill."""

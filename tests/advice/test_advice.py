@@ -68,6 +68,7 @@ def check_lists(lists, counts, balanced):
 # --- Lists for CONFIG ---
 
 
+@pytest.mark.holds("docs/rollout.md", "no even allocation moves fewer queues")
 @given(counts_of_topics, st.integers(1, 7), rules, st.sampled_from(["topic", "total"]))
 @settings(max_examples=80, deadline=None)
 def test_lists_are_even_and_take_the_fewest_moves(counts, n_clients, rule, balanced):
@@ -277,10 +278,7 @@ def test_an_unknown_balance_is_refused():
 
 
 def test_retry_topics_and_dry_queues_give_no_work_to_check_and_recommend_alike():
-    topics = (
-        Topic("orders", (TopicBroker("a", 3, 2),)),
-        Topic("%RETRY%g", (TopicBroker("a", 1),)),
-    )
+    topics = (Topic("orders", (TopicBroker("a", 3, 2),)), Topic("%RETRY%g", (TopicBroker("a", 1),)))
     clients = tuple(map(Client, ("c1", "c2", "c3", "c4")))
     group = Group("g", ("%RETRY%g", "orders"), clients, strategy="AVG_BY_CIRCLE")
     snapshot = Snapshot(topics, (group,))

@@ -41,6 +41,7 @@ def loads(topics, rule, n):
     return found
 
 
+@pytest.mark.holds("docs/deploy.md", "the largest number of clients with which every one owns a queue")
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(routes, min_size=1, max_size=3), st.sampled_from(["AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM", "ROTATED-AVG"])

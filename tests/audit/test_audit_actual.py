@@ -62,6 +62,7 @@ def test_without_any_answer_nothing_is_said_of_owners():
     assert not ACTUAL & {f.rule for f in check_snapshot(snapshot(group("c1", "c2")))}
 
 
+@pytest.mark.holds("docs/check.md", "unowned only if every client id has answered")
 def test_with_some_answers_it_is_said_what_is_not_known():
     one = owning()
     silent = (*one.clients[:2], Client("c3"))
@@ -70,6 +71,7 @@ def test_with_some_answers_it_is_said_what_is_not_known():
     assert (found[0].severity, found[0].clients, found[0].queues) == ("note", ("c3",), queues([2, 3], "b"))
 
 
+@pytest.mark.holds("docs/check.md", "unowned only if every client id has answered")
 def test_a_silent_client_does_not_hide_what_two_others_own_or_what_is_owned_in_its_place():
     one = owning()
     first = replace(one.clients[0], owned=(*one.clients[0].owned, *one.clients[1].owned[:1], *queues([3], "b")))
@@ -122,6 +124,7 @@ def test_the_strategy_that_explains_the_owners_is_named(real, meant, nodes, said
     one = owning(real, "c1", "c2", "c3", "c4", nodes=nodes)
     finding = only(check_snapshot(snapshot(replace(one, strategy=meant, strategy_params={}))), "differs-from-expected")
     assert said in finding.message
+    assert f"have another owner than {meant} gives them" in finding.message
     expected = {
         c.client_id: share(replace(one, strategy=meant, strategy_params={}), c, topic(), one.client_ids)
         for c in one.clients

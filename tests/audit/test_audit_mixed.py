@@ -24,10 +24,7 @@ def clients(*names, **fields):
 
 @pytest.mark.parametrize(
     ("rule", "odd"),
-    [
-        ("mixed-strategies", {"strategy": "AVG_BY_CIRCLE"}),
-        ("mixed-strategies", {"strategy": "CONSISTENT_HASH"}),
-    ],
+    [("mixed-strategies", {"strategy": "AVG_BY_CIRCLE"}), ("mixed-strategies", {"strategy": "CONSISTENT_HASH"})],
 )
 def test_what_mixed_strategies_make_is_named_exactly(rule, odd):
     one = group(*clients("c1", "c2"), *clients("c3", **odd))
@@ -136,6 +133,7 @@ def test_gos_nearby_is_computed_as_avg():
     assert check_snapshot(snapshot(group(java, java_too, **nearby), topics=routes)) == ()
 
 
+@pytest.mark.holds("docs/check.md", "Java clients before 5.0 rebalance by other timers")
 def test_releases_before_and_after_5():
     own = [Client("c1", version="4.9.3"), Client("c2", version="5.3.3"), Client("c3", version="5.1.0")]
     finding = only(check_snapshot(snapshot(group(*own))), "mixed-versions")
@@ -145,6 +143,7 @@ def test_releases_before_and_after_5():
     assert "4.x: 1 client, 5.x: 2 clients" in finding.message
 
 
+@pytest.mark.holds("docs/check.md", "Only clients of one language are compared")
 def test_what_other_sdks_put_for_a_release_is_not_compared_with_javas():
     """Go's SDK sends 317, Java's 4.5.2, in all of its releases."""
     go = [

@@ -6,7 +6,7 @@ import go_reference
 import pytest
 import reference
 from audited import group, only, snapshot, topic
-from plan_checker import checked
+from bruteforce.twin import checked
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.audit.finding import exposed

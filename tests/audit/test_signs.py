@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from audited import queues, topic
-from bruteforce import clusters, mixed, reached
+from bruteforce import clusters, mixed_cases, reached
 
 from rmqalloc.audit import RULES, _signed_groups, check_snapshot, current_owners
 from rmqalloc.audit._group_signs import signs_of
@@ -29,7 +29,7 @@ def document(seed):
         clusters.snapshot(random, tame=True),
         clusters.snapshot(random, owned=True, tame=True),
         clusters.snapshot(random, config=True, served=True, views=True, owned=True),
-        mixed.case(random),
+        mixed_cases.case(random),
         reached.case(random),
     )[seed % 5]
     if seed % 5 < 2 and random.random() < 0.7:

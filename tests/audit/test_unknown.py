@@ -6,7 +6,9 @@ The cases are random snapshots; of each every source is left out in turn, as a r
 from collections import Counter
 from random import Random
 
+import pytest
 import removed_sources
+from audited import group, snapshot
 from bruteforce import reached
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,15 +16,20 @@ from hypothesis_budget import examples
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.snapshot.plain_data import from_document
+from rmqalloc.snapshot.snapshot import SourceError
 
 
+@pytest.mark.holds("docs/check.md", "never an error, never an all-clear")
 @examples(25, nightly=5000)
 @given(st.integers(0, 2**32))
 def test_without_a_source_no_error_is_new_and_no_fault_becomes_an_all_clear(seed):
     whole = from_document(reached.case(Random(seed)))
     before = check_snapshot(whole)
-    for what, less in removed_sources.without_one(whole):
-        assert removed_sources.wrong(before, check_snapshot(less)) is None, what
+    wrong = {
+        what: removed_sources.wrong(before, check_snapshot(less)) for what, less in removed_sources.without_one(whole)
+    }
+    assert wrong
+    assert wrong == dict.fromkeys(wrong)
 
 
 def test_sources_of_every_kind_are_left_out():
@@ -32,3 +39,9 @@ def test_sources_of_every_kind_are_left_out():
         for what, _ in removed_sources.without_one(from_document(reached.case(Random(seed))))
     )
     assert kinds.keys() == {"clients", "lags", "subscriptions", "owners", "group", "route", "guessed", "broker"}
+
+
+def test_lags_that_are_not_known_are_said_once_and_put_nothing_in_doubt():
+    error = SourceError("broker a", "GET_CONSUME_STATS g", "timeout")
+    found = check_snapshot(snapshot(group("c1"), group("c2", name="h"), errors=(error,))).not_known
+    assert [(one.subject, one.is_scope) for one in found if one.kind == "lags"] == [("g", True), ("h", True)]

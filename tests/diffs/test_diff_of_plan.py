@@ -10,8 +10,9 @@ from hypothesis_budget import examples
 
 import rmqalloc
 from rmqalloc.diffs import diff
+from rmqalloc.diffs._not_compared import QUEUES_HIDDEN
 from rmqalloc.plans import load_plan, plan_snapshot
-from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
 
 TOPIC = Topic("orders", (TopicBroker("a", 6),))
 
@@ -91,6 +92,22 @@ def test_groups_that_changed_and_were_not_planned():
     }  # fmt: skip
     gone = diff(plan, Snapshot((TOPIC,), after.groups[:1]))
     assert gone.changes["change"].to_pylist() == ["group_vanished"]
+
+
+def test_only_topics_whose_planned_brokers_a_partial_snapshot_lacks_are_left_out():
+    other = Topic("paid", (TopicBroker("a", 2),))
+    group = replace(cluster("x", "y").groups[0], subscriptions=("orders", "paid"))
+    plan = one_less(Snapshot((TOPIC, other), (group,)))
+    left = replace(group, clients=group.clients[1:])
+    of_topic = SourceError("name server", "route of topic orders", "timeout")
+    found = diff(plan, Snapshot((other,), (left,), errors=(of_topic,)))
+    assert counts(found)["as_planned"] == counts(found)["planned"] == 1
+    assert found.queues.num_rows == 0
+    assert any(QUEUES_HIDDEN in one for one in found.warnings)
+    routes = SourceError("name server", "route of some topic", "timeout")
+    found = diff(plan, Snapshot((TOPIC, other), (left,), errors=(of_topic, routes)))
+    assert counts(found)["as_planned"] == 4
+    assert not any(QUEUES_HIDDEN in one for one in found.warnings)
 
 
 def test_names_that_the_plan_made_up_are_said():

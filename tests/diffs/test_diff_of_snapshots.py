@@ -4,13 +4,13 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
-import snapshot_pairs as twin
+from bruteforce import snapshot_pairs as twin
 from hypothesis import given
 from hypothesis_budget import examples
 
 import rmqalloc
 from rmqalloc.diffs import diff
-from rmqalloc.snapshot import Client, Filter, Group, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot import Broker, Client, Filter, Group, Snapshot, SourceError, Topic, TopicBroker
 
 QUEUE = ("consumer_group", "topic", "broker_name", "queue_id")
 
@@ -43,6 +43,7 @@ def moved_by_step(found, group):
     return {row["cause"]: row["moved"] for row in rows if row["consumer_group"] == group and row["moved"]}
 
 
+@pytest.mark.holds("docs/diff.md", "the changes lead exactly to the owners in B")
 @examples(40, nightly=20_000)
 @given(twin.pairs())
 def test_queues_clients_and_causes_are_those_of_every_client_on_its_own(pair):
@@ -138,6 +139,29 @@ def test_a_group_whose_clients_all_died_has_queues_that_nobody_owns():
     assert set(diff(cluster(group()), cluster(group("x"))).queues["change"].to_pylist()) == {"repaired"}
 
 
+def test_queues_that_come_and_go_have_an_owner_on_one_side_and_causes_are_counted():
+    wider = (Topic("orders", (TopicBroker("a", 7),)),)
+    sides = cluster(group("x", "y")), cluster(group("x"), topics=wider)
+    there, back = (str(diff(*pair)).splitlines() for pair in (sides, sides[::-1]))
+    assert "  orders  a:6                  x            new" in there
+    assert "  Moved 3 of 7 queues: topics and queues 1, clients left 2." in there
+    assert "  orders  a:6    x                          gone" in back
+
+
+def test_brokers_are_compared_where_both_snapshots_name_them():
+    def asked(*brokers):
+        return replace(cluster(group("x")), brokers=tuple(Broker(*one) for one in brokers))
+
+    one, other = asked(("a", "h:1"), ("b", "h:2")), asked(("a", "h:3"), ("c", "h:2"))
+    found = diff(one, other).changes.to_pylist()
+    assert [(row["change"], row["broker_name"], row["before"], row["after"]) for row in found] == [
+        ("broker", "a", "MASTER h:1", "MASTER h:3"),
+        ("broker_vanished", "b", None, None),
+        ("broker_appeared", "c", None, None),
+    ]
+    assert changes(diff(asked(), other)) == changes(diff(one, asked())) == []
+
+
 def test_what_clients_report_is_the_owner_and_what_no_change_explains_is_said():
     queues = tuple(TOPIC.queues())
     settled = replace(group("x", "y"), clients=(Client("x", owned=queues[:3]), Client("y", owned=queues[3:])))
@@ -226,6 +250,7 @@ def test_names_are_harmless_wherever_they_stand(name):
     assert found.queues["topic"].to_pylist() == [name] * found.queues.num_rows
 
 
+@pytest.mark.holds("rmqalloc.diff", "A pattern matches nothing on either side.")
 def test_patterns_choose_groups_and_topics():
     before, after = cluster(group("x"), group("x", name="h")), cluster(group("y"), group("y", name="h"))
     assert status(diff(before, after, groups=["h"])) == {"h": "differs"}

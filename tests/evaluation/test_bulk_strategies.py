@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rmqalloc import Fleet
 from rmqalloc.cli import main
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
 from rmqalloc.evaluation.parquet_plan import strategies_of
+from rmqalloc.evaluation.row_strategies import OF_TABLES, Unusable, rules_of_rows
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import units_of
@@ -108,6 +110,13 @@ def test_parameters_without_a_name_are_those_of_the_default():
     batch = one_row(strategy=None, strategy_params=json.dumps({"machine_rooms": ["sh"]}))
     made = plan_batch(batch, PlanSpec("MACHINE_ROOM", {"machine_rooms": ["hz"]}, output="owners"))
     assert made.column("owners").to_pylist() == [[-1, -1, -1, 0, 1, 2]]
+
+
+def test_a_default_that_cannot_be_used_makes_every_row_wrong():
+    batch = one_row()
+    batch = batch.select([name for name in batch.schema.names if name not in OF_TABLES.kinds])
+    _, wrong = rules_of_rows(batch, Fleet.from_arrow(batch), Unusable("why not"), OF_TABLES)
+    assert wrong == dict.fromkeys(range(batch.num_rows), "why not")
 
 
 def test_the_column_holds_text():

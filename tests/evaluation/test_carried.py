@@ -46,6 +46,7 @@ def test_every_queue_has_the_values_of_its_unit():
     assert all(row["consumer_group"] == names[row["row_id"]] for row in made.to_pylist() if row["err_code"] == 0)
 
 
+@pytest.mark.holds("docs/spark.md", "take at most 64 MiB of a batch")
 def test_values_that_repeat_are_put_out_in_pieces(monkeypatch):
     monkeypatch.setattr(carried, "MAX_CARRIED_BYTES", 600)
     batch, spec = noted(), PlanSpec("AVG", scenarios=TRIED)
@@ -78,5 +79,7 @@ def test_a_name_of_the_plan_cannot_be_carried(name):
         ValueError, match=f"has a column {name.lower()} of its own, so {name} cannot be carried: rename it"
     ):
         next(plan_stream([batch], PlanSpec("AVG"), carry=[name]))
+    with pytest.raises(ValueError, match=f"so {name} cannot be carried"):
+        plan_batch(batch, PlanSpec("AVG"), [name])
     with pytest.raises(KeyError, match="nothing"):
         plan_batch(batch, PlanSpec("AVG"), ["nothing"])

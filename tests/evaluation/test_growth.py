@@ -17,11 +17,7 @@ from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.fleet import groups as from_groups
 from rmqalloc.globs import matcher
 from rmqalloc.plans import _departures as departing
-from rmqalloc.plans import (
-    plan_snapshot,
-    plan_totals,
-    unmatched,
-)
+from rmqalloc.plans import plan_snapshot, plan_totals, unmatched
 from rmqalloc.plans.comparison import Candidate, compare
 from rmqalloc.report.html import _scenario_section as scenario_page
 from rmqalloc.report.html import report

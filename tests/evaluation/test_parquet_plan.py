@@ -44,6 +44,7 @@ def test_every_row_is_assigned_as_its_group_alone(spec):
     units.assert_assigned(out.to_pylist(), table.to_pylist(), [None] * 300, spec.rule())
 
 
+@pytest.mark.holds("docs/data-engineer.md", "A bad row never fails a run.")
 @every_rule
 def test_a_bad_row_never_raises(spec):
     batch, words = units.mixed()
@@ -77,9 +78,10 @@ def test_bad_queues_are_reported_too():
 def test_the_batch_has_the_promised_schema_whatever_comes_in():
     batch, _ = units.mixed()
     for part in (batch, batch.slice(0, 0), batch.slice(1, 1), batch.slice(0, 1)):
-        for out in plan_stream([part], OWNERS):
-            assert out.schema == OWNERS.schema
-            out.validate(full=True)
+        [out] = plan_stream([part], OWNERS)
+        assert out.schema == OWNERS.schema
+        assert out.num_rows == part.num_rows
+        out.validate(full=True)
 
 
 def test_any_type_of_text_and_a_slice_of_a_batch():
@@ -188,6 +190,7 @@ def test_files_are_assigned_in_their_order(tmp_path, n_files, threads):
     assert seen == [(i + 1, seen[-1][1]) for i in range(seen[-1][1])]
 
 
+@pytest.mark.holds("rmqalloc.evaluation.plan_files", "Plan every unit of a Parquet file or directory.")
 def test_one_file_of_many_row_groups_is_shared_among_threads(tmp_path):
     table = units.synthetic(100)
     pq.write_table(table, tmp_path / "fleet.parquet", row_group_size=30)
@@ -247,11 +250,13 @@ def test_a_fleet_depends_on_nothing_but_its_seed(tmp_path):
     assert not units.synthetic(3000, seed=6).equals(fleet)
 
 
+@pytest.mark.holds("docs/commands.md", "Equal seeds give equal fleets")
 def test_files_are_equal_bytes_by_seed(tmp_path):
     for name in "ab":
         write_fleet(tmp_path / name, 500, seed=2, n_files=3)
-    for part in (tmp_path / "a").glob("*.parquet"):
-        assert part.read_bytes() == (tmp_path / "b" / part.name).read_bytes()
+    one, other = ({part.name: part.read_bytes() for part in (tmp_path / name).glob("*.parquet")} for name in "ab")
+    assert len(one) == 3
+    assert one == other
 
 
 def test_a_fleet_has_the_means_and_the_tail_it_states():
@@ -333,46 +338,28 @@ def test_an_error_leaves_everything_as_it_was(tmp_path):
 
 
 def foreign_file(path):
-    path.mkdir()
+    path.mkdir(exist_ok=True)
     (path / "thesis.txt").write_text("the only copy")
 
 
-def foreign_file_among_ours(path):
-    fill(path)
-    (path / "thesis.txt").write_text("the only copy")
-
-
-def foreign_directory_among_ours(path):
-    fill(path)
-    (path / "part-1.parquet").mkdir()
-
-
-def other_kind(path):
-    fill(path, "fleet")
-
-
-def foreign_marker(path):
-    path.mkdir()
-    (path / MARKER).write_text("[1]")
-
-
-def plain_file(path):
-    path.write_text("the only copy")
-
-
+@pytest.mark.holds("rmqalloc.evaluation.plan_files", "If target holds files that are not an earlier result.")
+@pytest.mark.holds("docs/writing.md", "and refuse one that holds anything else")
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("kind", "make", "said"),
     [
-        (foreign_file, "did not write .such as thesis.txt"),
-        (foreign_file_among_ours, "but not thesis.txt in it"),
-        (foreign_directory_among_ours, "but not part-1.parquet in it"),
-        (other_kind, "holds 'fleet'"),
-        (foreign_marker, "did not write"),
-        (plain_file, "is a file"),
+        (None, foreign_file, "did not write .such as thesis.txt"),
+        ("owners", foreign_file, "but not thesis.txt in it"),
+        ("owners", lambda path: (path / "part-1.parquet").mkdir(), "but not part-1.parquet in it"),
+        ("fleet", None, "holds 'fleet'"),
+        (None, lambda path: path.mkdir() or (path / MARKER).write_text("[1]"), "did not write"),
+        (None, lambda path: path.write_text("the only copy"), "is a file"),
     ],
 )
-def test_what_is_not_ours_is_never_replaced(tmp_path, make, said):
-    make(tmp_path / "out")
+def test_what_is_not_ours_is_never_replaced(tmp_path, kind, make, said):
+    if kind:
+        fill(tmp_path / "out", kind)
+    if make:
+        make(tmp_path / "out")
     before = [(path, path.read_bytes()) for path in sorted(tmp_path.rglob("*")) if path.is_file()]
     with pytest.raises(FileExistsError, match=said):
         fill(tmp_path / "out")

@@ -5,10 +5,12 @@ from collections import Counter
 from itertools import pairwise
 
 import drawn_units
-import plan_twin
 import pyarrow as pa
 import pytest
 import random_units as units
+from bruteforce import mixed
+from bruteforce import planned as planned_units
+from bruteforce import rows as rows_twin
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis_budget import examples
@@ -17,14 +19,7 @@ from plan_rows import assert_same, batch_of, good_row
 from rmqalloc.evaluation import assigner, batch_sizes
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evaluation.batch_planning import BEST_BY, ErrCode, PlanSpec, plan_batch, plan_stream
-from rmqalloc.evaluation.expand import (
-    LOAD_SCHEMA,
-    client_load,
-    expand_owners,
-    expand_stream,
-    load_stream,
-    sum_loads,
-)
+from rmqalloc.evaluation.expand import LOAD_SCHEMA, client_load, expand_owners, expand_stream, load_stream, sum_loads
 from rmqalloc.evaluation.row_check import MAX_CLIENT_ID_BYTES
 
 
@@ -43,10 +38,10 @@ def test_the_kernel_says_what_the_twin_says(data):
     rows = data.draw(st.lists(drawn_units.units(form, rooms), min_size=1, max_size=6))
     rule = data.draw(st.sampled_from(drawn_units.STRATEGIES + (drawn_units.NEARBY if rooms else [])))
     scenarios = data.draw(drawn_units.scenarios(rooms))
-    wanted = [plan_twin.plan(row, rule, scenarios, rooms) for row in rows]
+    wanted = [rows_twin.plan(row, rule, scenarios, rooms) for row in rows]
     assert_same(planned(rows, rule, scenarios), [row for unit in wanted for row in unit])
     best_by = data.draw(st.sampled_from([BEST_BY, ("moved",), ("n_clients", "skew"), ("cross_room", "max_load")]))
-    best = [plan_twin.best(unit, best_by) for unit in wanted]
+    best = [rows_twin.best(unit, best_by) for unit in wanted]
     assert_same(planned(rows, rule, scenarios, "best", best_by=best_by), best)
 
 
@@ -60,7 +55,7 @@ def test_many_units_are_planned_as_each_alone():
         {"name": "broker", "changes": [{"remove_broker": {"brokers": "*-1?"}}, {"set_queues": {"read_queue_nums": 2}}]},
     ]
     for rule in drawn_units.STRATEGIES[:3]:
-        wanted = [row for unit in rows for row in plan_twin.plan(unit, rule, scenarios)]
+        wanted = [row for unit in rows for row in rows_twin.plan(unit, rule, scenarios)]
         assert_same(planned(rows, rule, scenarios), wanted)
 
 
@@ -162,6 +157,7 @@ def test_what_a_scenario_makes_impossible_is_said_in_its_row_alone():
     assert [(row["scenario"], row["err_code"]) for row in best] == [(None, ErrCode.REFUSED)]
 
 
+@pytest.mark.holds("docs/rows.md", "at most 16777216 can be planned")
 @pytest.mark.parametrize(
     ("scenario", "said"),
     [
@@ -185,7 +181,7 @@ def test_rings_are_made_so_many_points_at_a_time(monkeypatch):
     ]
     rule = ("CONSISTENT_HASH", {})
     found = plan_batch(batch_of(rows, "strategy"), PlanSpec(*rule, scenarios=scenarios, output="owners")).to_pylist()
-    wanted = [row for unit in rows for row in plan_twin.plan(unit, rule, scenarios)]
+    wanted = [row for unit in rows for row in rows_twin.plan(unit, rule, scenarios)]
     too_large = [row["err_code"] == ErrCode.TOO_LARGE for row in found]
     assert too_large == [i in (4, 9, 10) for i in range(len(found))]  # 6 clients and one more; 7 clients, and one more
     cured = found[11]  # two less than 7, from a ring that was too large: from nobody
@@ -210,7 +206,7 @@ def test_a_row_may_name_its_own_strategy_and_virtual_nodes():
     changes = [{"set_virtual_nodes": {"virtual_nodes": 2}}, {"add_clients": {"count": 2}}]
     scenarios = [{"name": "two", "changes": changes}]
     for rule in (("AVG", {}), ("CONSISTENT_HASH", {"virtual_nodes": 4})):
-        wanted = [row for unit in rows for row in plan_twin.plan(unit, rule, scenarios)]
+        wanted = [row for unit in rows for row in rows_twin.plan(unit, rule, scenarios)]
         assert_same(planned(rows, rule, scenarios), wanted)
 
 
@@ -253,6 +249,12 @@ def test_a_table_that_lacks_what_a_spec_needs_is_refused_whatever_its_rows():
             for batch in (batch_of(rows), batch_of(rows).slice(0, 0)):
                 with pytest.raises(TypeError, match=r"column (broker|client)_rooms"):
                     plan_batch(batch, spec)
+                with pytest.raises(TypeError, match=r"column (broker|client)_rooms"):
+                    list(plan_stream([batch], spec))
+                with pytest.raises(TypeError, match=r"column (broker|client)_rooms"):
+                    expand_owners(batch, spec)
+                with pytest.raises(TypeError, match=r"column (broker|client)_rooms"):
+                    client_load(batch, spec)
 
 
 @given(st.data())
@@ -270,6 +272,7 @@ def test_neither_pickling_nor_slicing_changes_an_answer(data):
     assert pa.Table.from_batches(plan_stream(slices, spec, max_queues=most)).equals(pa.Table.from_batches([wanted]))
 
 
+@pytest.mark.holds("rmqalloc.evaluation.plan_stream", "comes out in several pieces")
 def test_pieces_stay_within_their_bounds(monkeypatch):
     monkeypatch.setattr(batch_sizes, "MAX_ROWS", 7)
     rows = [good_row() for _ in range(5)]
@@ -286,12 +289,15 @@ def owned_rows(row, rule, scenarios):
     """Every queue with its owner before any change and after every scenario, by the twin."""
     found = []
     for name, changes in [("current", []), *((one["name"], one["changes"]) for one in scenarios)]:
-        state = plan_twin.changed(plan_twin.state_of(row, rule), changes)
-        for (broker, number), client_id in plan_twin.owned(state, state.owners()).items():
-            found.append((row["consumer_group"], row["topic"], name, broker, number, client_id))
+        unit = planned_units.changed(rows_twin.unit_of(row, rule), {"changes": changes})
+        owner_of = mixed.state_of(mixed.alike(unit)).owner_of
+        found += [(unit.group, topic, name, broker, number, one) for (topic, broker, number), one in owner_of.items()]
     return found
 
 
+@pytest.mark.holds(
+    "rmqalloc.evaluation.client_load", "Count the queues of every client over all topics and groups of a batch"
+)
 @settings(max_examples=30)
 @given(st.data())
 def test_owners_and_loads_by_name(data):

@@ -5,10 +5,10 @@ import io
 import shlex
 
 import drawn_units
-import plan_twin
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from bruteforce import rows as rows_twin
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
@@ -52,7 +52,7 @@ def test_the_twin_says_the_same_of_units_that_cannot_be_assigned(data):
             row |= {name: []} | ({beside: []} if rooms else {})
     rule = data.draw(st.sampled_from(drawn_units.STRATEGIES + (drawn_units.NEARBY if rooms else [])))
     scenarios = data.draw(drawn_units.scenarios(rooms))
-    wanted = [found for row in rows for found in plan_twin.plan(row, rule, scenarios, rooms)]
+    wanted = [found for row in rows for found in rows_twin.plan(row, rule, scenarios, rooms)]
     spec = PlanSpec(*rule, scenarios=scenarios, output="owners")
     assert_same(plan_batch(batch_of(rows), spec).to_pylist(), wanted)
 

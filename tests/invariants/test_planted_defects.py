@@ -4,18 +4,17 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import rmqalloc
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.invariants import broken_invariants, checked
+from rmqalloc.invariants._places import joined
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
-TOPICS = (
-    Topic("T", (TopicBroker("a", 8), TopicBroker("b", 4))),
-    Topic("U", (TopicBroker("a", 5),)),
-)
+TOPICS = (Topic("T", (TopicBroker("a", 8), TopicBroker("b", 4))), Topic("U", (TopicBroker("a", 5),)))
 CLIENTS = tuple(Client(f"10.0.0.{i}@{i}") for i in range(1, 5))
 MIXED = (Client("c1", strategy="AVG"), Client("c2", strategy="AVG_BY_CIRCLE"), Client("c3", strategy="AVG"))
 
@@ -180,6 +179,7 @@ DEFECTS = {
 KINDS = ("plan", "comparison", "rollout", "budget", "diff", "diff of a plan")
 
 
+@pytest.mark.holds("rmqalloc.invariants.checked", "with how much was checked")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_product_makes_contradicts_nothing(kind):
     found = checked(made(kind), of_plan() if kind == "diff of a plan" else None)
@@ -195,6 +195,21 @@ def test_a_figure_that_is_made_wrong_is_found(defect):
     rows = result.transitions() if table == "transitions" else getattr(result, table)
     wrong = put(result, table, column, where(rows, **values), value)
     assert broken_invariants(wrong, of_plan() if kind == "diff of a plan" else None)
+
+
+@pytest.mark.broken_results
+def test_queues_of_a_unit_and_sums_of_a_shared_group_are_rules_of_their_own():
+    result = made("plan")
+    wrong = put(result, "units", "n_queues", where(result.units, **LESS), more)
+    assert "n_queues are the queues that are there after" in {one.rule for one in broken_invariants(wrong)}
+    shared = rmqalloc.plan(Snapshot(TOPICS, (Group("g", ("T",), CLIENTS, strategy="AVG", is_shared=True),)), [])
+    wrong = put(shared, "groups", "n_queues", 0, more)
+    assert "n_queues is the sum over topics" in {one.rule for one in broken_invariants(wrong)}
+
+
+def test_joined_numbers_are_of_no_name_where_one_of_them_is():
+    columns = (np.array([1, -1, 2, -1]), 3), (np.array([1, 0, -1, -1]), 2)
+    assert joined(*columns).tolist() == [3, -1, -1, -1]
 
 
 def test_there_are_defects_of_every_kind():

@@ -11,6 +11,7 @@ from optimisation_twin import all_ways, figures, moments_of, pareto
 from reference import Avg, AvgByCircle, ConsistentHash
 
 import rmqalloc
+from rmqalloc.optimisation import _group_search
 from rmqalloc.optimisation._ways import UNCOUNTED, Choices, structured_orders
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
@@ -113,6 +114,8 @@ CASES = {
 }
 
 
+@pytest.mark.holds("docs/optimise.md", "all are evaluated, and the front is the true one")
+@pytest.mark.holds("docs/commands.md", "if there are no more, the answer is exact")
 @pytest.mark.parametrize("name", CASES)
 def test_an_exact_front_is_that_of_all_permutations_batches_and_numbers(name):
     case = CASES[name]
@@ -343,6 +346,14 @@ def test_a_strategy_that_a_group_cannot_have_is_left_out():
     assert [one for one in made.warnings if one.startswith(said)]
     with pytest.raises(ValueError, match="MACHINE_ROOM_NEARBY-AVG cannot assign"):
         rmqalloc.optimise(snapshot, strategies=["MACHINE_ROOM_NEARBY-AVG"])
+
+
+def test_a_strategy_whose_rings_would_be_too_large_is_left_out(monkeypatch):
+    monkeypatch.setattr(_group_search, "MAX_POINTS", 2 * 3 * 10)
+    rings = ["AVG_BY_CIRCLE", "CONSISTENT_HASH:10", "CONSISTENT_HASH:11"]
+    made = rmqalloc.optimise(cluster(IDS[:3], "AVG", {"a": 4}), clients=[2], strategies=rings, goals=["load"])
+    left_out = "left out: strategy CONSISTENT_HASH:11: the rings of consumer group 'g' are too large"
+    assert [one for one in made.warnings if "rings" in one] == [left_out]
 
 
 # --- Ways ---

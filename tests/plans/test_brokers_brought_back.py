@@ -92,8 +92,9 @@ def test_without_a_room_the_reason_stands():
         "the first counts": [roomless, BACK],
         "another": [{"add_clients": {"ids": "c4", "machine_room": "hz"}}],
     }
-    plan = plan_snapshot(cluster(), [scenario(*some, name=name) for name, some in changes.items()])
-    assert errors(plan) == dict.fromkeys(("current", *changes), NO_ROOM)
+    scenarios = [scenario(*some, name=name) for name, some in changes.items()]
+    plan = plan_snapshot(cluster(), [*scenarios, scenario(BACK, roomless, name="the first has one")])
+    assert errors(plan) == dict.fromkeys(("current", *changes), NO_ROOM) | {"the first has one": None}
 
 
 def test_only_the_scenarios_that_bring_it_back_are_planned():

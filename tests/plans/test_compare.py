@@ -6,9 +6,10 @@ import shlex
 
 import drawn_units
 import plan_snapshots
-import plan_twin
 import pytest
 import yaml
+from bruteforce import figures, mixed
+from bruteforce.planned import changed, units_of
 from checkout import ROOT
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -23,6 +24,7 @@ from rmqalloc.scenarios import RemoveClients, ordered, scenarios_of
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
 from rmqalloc.snapshot.matching import NoMatchError
+from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
@@ -34,14 +36,17 @@ def costs_of(snapshot, one, changes):
     """By the twin: what the departure of each client moves, over all topics, by group, client id and which of that id it is."""
     costs = {}
     set_rule = {"set_strategy": {"strategy": one.strategy, "params": one.params}}
-    for row, rule in plan_snapshots.rows_of(snapshot):
-        state = plan_twin.changed(plan_twin.state_of(row, rule), [*changes, set_rule])
-        for i, (client_id, _) in enumerate(state.clients):
-            left = plan_twin.State(state.topic, state.clients[:i] + state.clients[i + 1 :], state.queues, state.rule)
-            found = plan_twin.moves(state, state.owners(), left, left.owners())
-            holder = client_id, [one for one, _ in state.clients[:i]].count(client_id)
-            moved, least = costs.setdefault(row["consumer_group"], {}).get(holder, (0, 0))
-            costs[row["consumer_group"]][holder] = (moved + found["moved"], least + found["least_moves"])
+    for unit in units_of(to_document(snapshot)):
+        unit = changed(unit, {"changes": [*changes, set_rule]})
+        state = mixed.state_of(mixed.alike(unit))
+        for i, (client_id, _) in enumerate(unit.clients):
+            left = mixed.state_of(mixed.alike(unit._replace(clients=unit.clients[:i] + unit.clients[i + 1 :])))
+            holder = client_id, unit.ids[:i].count(client_id)
+            moved, least = costs.setdefault(unit.group, {}).get(holder, (0, 0))
+            costs[unit.group][holder] = (
+                moved + len(figures.moved(state, left)),
+                least + figures.fewest_moves(state, left),
+            )
     return costs
 
 

@@ -6,12 +6,12 @@ from random import Random
 
 import plan_snapshots
 import pytest
-from bruteforce import mixed
+from bruteforce import mixed_cases
 from checkout import ROOT
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from rmqalloc import MessageQueue
+from rmqalloc import ArgumentError, MessageQueue
 from rmqalloc.cli import main
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.plans._explain import explain
@@ -126,6 +126,15 @@ def test_a_room_without_clients_is_shared_by_all():
     assert found.owner == "c2"
 
 
+@pytest.mark.parametrize("other", ["MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY-AVG_BY_CIRCLE"])
+def test_a_broker_stands_in_the_room_that_the_topic_explained_gives_it(other):
+    topics = tuple(Topic(name, (TopicBroker("b", 2, machine_room=room),)) for name, room in (("T", "hz"), ("U", "sh")))
+    clients = Client("c1", "hz", strategy=other), Client("c2", "sh")
+    group = Group("g", ("T", "U"), clients, strategy="MACHINE_ROOM_NEARBY-AVG", strategy_source="given")
+    snapshot = Snapshot(topics, (group,))
+    assert [explain(snapshot, "g", topic, "b", 0).owner for topic in "TU"] == ["c1", "c2"]
+
+
 @pytest.mark.parametrize(
     ("names", "said"),
     [
@@ -155,9 +164,10 @@ def test_what_cannot_be_explained():
         explain(little(strategy="CONSISTENT_HASH", virtual_nodes=2 * 10**9), "g", "T", "b", 0)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**32))
 def test_owners_of_groups_whose_clients_differ_are_those_of_the_plan(seed):
-    snapshot = from_document(mixed.case(Random(seed)))
+    snapshot = from_document(mixed_cases.case(Random(seed)))
     plan = plan_snapshot(snapshot, [])
     # Plans start from the owners that clients report, and of shared queues nobody is the owner.
     explained = {
@@ -165,11 +175,17 @@ def test_owners_of_groups_whose_clients_differ_are_those_of_the_plan(seed):
         for group in snapshot.groups
         if group.message_model == "CLUSTERING" and all(client.owned is None for client in group.clients)
     }
-    for row in plan.queues.to_pylist():
-        if row["consumer_group"] in explained:
-            names = row["consumer_group"], row["topic"], row["broker_name"], row["queue_id"]
+    rows = [row for row in plan.queues.to_pylist() if row["consumer_group"] in explained]
+    assume(rows)
+    for row in rows:
+        names = row["consumer_group"], row["topic"], row["broker_name"], row["queue_id"]
+        try:
             found = explain(snapshot, *names)
-            assert [found.owner, *found.others] == [row["owner_after"], *(row["others_after"] or ())], names
+        except ArgumentError as error:  # a plan takes what all clients report, an explanation does not
+            if "groups whose strategy is in doubt" not in str(error):
+                raise
+            continue
+        assert [found.owner, *found.others] == [row["owner_after"], *(row["others_after"] or ())], names
 
 
 def test_a_queue_of_nobody_and_one_of_two_are_explained_view_by_view():

@@ -3,8 +3,8 @@
 from collections import Counter
 
 import pytest
+from bruteforce.twin import checked
 from dialect_twins import SET, taken, twin
-from plan_checker import checked
 
 import rmqalloc
 from rmqalloc.plans import undo_plan

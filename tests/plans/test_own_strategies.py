@@ -48,7 +48,9 @@ def test_one_client_leaves_as_when_it_is_planned(name, params):
 @pytest.mark.parametrize(("name", "params"), OWN)
 def test_what_is_explained_is_what_is_planned(name, params):
     snapshot = cluster(name, params)
-    for row in plan_snapshot(snapshot, []).queues.to_pylist():
+    rows = plan_snapshot(snapshot, []).queues.to_pylist()
+    assert len(rows) == sum(one.read_queue_nums for topic in TOPICS for one in topic.brokers)
+    for row in rows:
         found = explain(snapshot, "g", row["topic"], row["broker_name"], row["queue_id"])
         assert found.owner == row["owner_after"]
         assert found.steps

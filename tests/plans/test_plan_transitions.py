@@ -4,10 +4,12 @@ import itertools
 import random
 from collections import Counter
 
-import mixed_plans as twin
+import mixed_plans
 import numpy as np
 import pytest
 from audited import topics
+from bruteforce.mixed import numbered
+from bruteforce.twin import computed
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
@@ -66,17 +68,19 @@ def check(topic, group, change):
     [row] = plan.transitions("timer").to_pylist()
     if any(one["err_code"] for one in plan.units.to_pylist()):
         return None
-    sides = [(topic, group), twin.changed(change, topic, group)]
-    before, after = (twin.clients_reading(*side) for side in sides)
-    was, is_ = (set(twin.clients_of(side[1])) for side in sides)
+    sides = [(topic, group), mixed_plans.changed(change, topic, group)]
+    states = [computed(Snapshot((route,), (one,)))[0] for route, one in sides]
+    before, after = (state.processes for state in states)
+    was, is_ = (set(numbered(state.unit)) for state in states)
     brokers = {one.broker_name: one for one in topic.brokers}
 
     def is_written(queue):
         """New queues are, if their broker may be written to; one that joins may be."""
-        broker = brokers.get(queue.broker_name)
+        _, broker_name, queue_id = queue
+        broker = brokers.get(broker_name)
         if broker is None or queue not in before:
             return broker is None or bool(broker.perm & 2)
-        return queue.queue_id < broker.n_written_queues
+        return queue_id < broker.n_written_queues
 
     written = set(filter(is_written, after))
     wanted = in_every_set(before, after, was, is_, written, AT_JOIN.get(row["informed_by"]))
@@ -88,14 +92,14 @@ def check(topic, group, change):
 
 
 @examples(40, nightly=10_000)
-@given(topics, twin.groups(), twin.changes())
+@given(topics, mixed_plans.groups(), mixed_plans.changes())
 def test_the_open_queues_of_a_mixed_group_are_those_of_all_sets(topic, group, change):
     assume(any(one.read_queue_nums for one in topic.brokers))
     check(topic, group, change)
 
 
 @examples(30, nightly=5_000)
-@given(topics, st.integers(1, 8), st.sampled_from(twin.NAMES), twin.changes())
+@given(topics, st.integers(1, 8), st.sampled_from(mixed_plans.NAMES), mixed_plans.changes())
 def test_those_of_a_group_of_one_strategy_too(topic, n, name, change):
     assume(any(one.read_queue_nums for one in topic.brokers))
     params = {"virtual_nodes": 3} if name == "CONSISTENT_HASH" else {}

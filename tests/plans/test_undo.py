@@ -61,6 +61,8 @@ def test_clients_that_joined_by_any_name_go_again():
     }
 
 
+@pytest.mark.holds("rmqalloc.plans.undo_plan", "Plan the way back from a scenario that was applied.")
+@pytest.mark.holds("docs/plan.md", "Every queue then ends with the owner that it had")
 @pytest.mark.parametrize(
     ("change", "now"),
     [
@@ -83,6 +85,7 @@ def test_every_queue_ends_with_the_owner_that_it_had(change, now):
         undo_plan(plan, CLUSTER)
 
 
+@pytest.mark.holds("docs/plan.md", "Otherwise the way back is refused")
 @pytest.mark.parametrize(
     ("now", "said"),
     [

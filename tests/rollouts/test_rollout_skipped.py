@@ -8,9 +8,10 @@ import pytest
 from rmqalloc.advice._recommend import advise
 from rmqalloc.cli import main
 from rmqalloc.evaluation import assigner
+from rmqalloc.evidence import Known
 from rmqalloc.rollouts import replay_groups as play
 from rmqalloc.rollouts._batch_budget import within_budget
-from rmqalloc.rollouts._subscribe import change_subscription
+from rmqalloc.rollouts._subscribe import _in_found_rooms, change_subscription
 from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.rollouts.restart import restart
 from rmqalloc.rollouts.switch import change_strategy
@@ -101,6 +102,7 @@ def test_the_reason_is_the_one_that_a_group_alone_gets():
         restart(fleet(), ["two"], batch=3)
 
 
+@pytest.mark.holds("docs/rollout.md", "The exit code is 1 if no group is left")
 def test_where_no_group_is_left_it_is_an_error():
     with pytest.raises(
         ValueError, match=r"a batch of 4 is more than .* 'two'.*; nor does it apply to any of 2 more groups$"
@@ -135,6 +137,17 @@ def test_a_topic_that_all_have_is_an_error():
         change_subscription(fleet(), "T")
     with pytest.raises(ValueError, match="'nobody'"):
         change_subscription(fleet(), "T", ["nobody"])
+
+
+@pytest.mark.parametrize(("room", "of_new"), [("hz", "hz"), ("sh", None)])
+def test_a_broker_found_in_one_room_stands_there_for_a_new_topic_too(room, of_new):
+    def routes(*rooms):
+        return tuple(
+            Topic(name, (TopicBroker("a", 4, machine_room=one),)) for name, one in zip("TUV", rooms, strict=True)
+        )
+
+    known = Known(Snapshot(routes(None, None, None)), _decided=Snapshot(routes("hz", room, None)))
+    assert _in_found_rooms(known, "V").topics == routes("hz", room, of_new)
 
 
 def test_skips_of_both_kinds_add_up():
@@ -174,6 +187,12 @@ def test_a_budget_says_what_was_not_tried(monkeypatch):
     batches = [(row["consumer_group"], row["batch"]) for row in choice.tried.to_pylist()]
     assert batches == [("two", 1), ("two", 2), ("one", 1), ("three", 2), ("three", 3)]
     assert "the rollout of consumer group 'three' has 7 moments" in choice.warnings[-1]
+    lines = str(choice).splitlines()
+    assert [line for line in lines if line.startswith("Group ")] == [
+        "Group two  2 sizes of a batch tried",
+        "Group one  1 size of a batch tried",
+        "Group three  2 sizes of a batch tried",
+    ]
 
 
 def test_advice_says_which_groups_are_too_large(monkeypatch):
@@ -223,6 +242,7 @@ def run(capsys, tmp_path):
 REASON = "a batch of 2 is more than the 1 client of consumer group 'one'; give at most 1, or a share such as 25%"
 
 
+@pytest.mark.holds("docs/rollout.md", "are skipped and listed with the reason")
 def test_text_names_them_and_why(run):
     code, out, err = run("restart", "-b", "2")
     said = " ".join(out.rpartition("\n\n")[2].split())

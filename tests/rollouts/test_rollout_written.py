@@ -158,6 +158,7 @@ def fits(snapshot, to):
     return not same and len({one.read_queue_nums < to for one in readable if one.read_queue_nums != to}) <= 1
 
 
+@pytest.mark.holds("docs/rollout.md", "unowned counts the queues that producers write to")
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_written_is_that_of_the_brokers(kind):
     rng = random.Random(KINDS.index(kind))
@@ -185,6 +186,7 @@ def cluster(*brokers, n_clients=4, lags=()):
     return Snapshot((Topic("T", brokers),), (Group("g", ("T",), clients, lags=lags, strategy="AVG"),))
 
 
+@pytest.mark.holds("docs/plan.md", "Only queues that producers write to count as unowned")
 def test_the_gate_counts_written_queues_alone():
     snapshot = cluster(TopicBroker("a", 12, 5), n_clients=1)
     assert list(violated_gates(restart(snapshot), max_unowned=5)) == []
@@ -211,6 +213,7 @@ def test_untouched_and_read_only_brokers_stay_as_they_are():
 BEHIND = [("a", i, 7 if i == 5 else 0) for i in range(8)]
 
 
+@pytest.mark.holds("docs/rollout.md", "its removal is refused while it has one")
 @pytest.mark.parametrize(
     ("to", "refused", "steps"),
     [

@@ -65,6 +65,7 @@ def test_an_id_with_an_equals_sign_is_closed_by_one(run, client_id):
     assert (code, after["plain"]["n_clients"]) == (0, 3)
 
 
+@pytest.mark.holds("docs/plan.md", "all others are planned, and the exit code is 1")
 @pytest.mark.parametrize("change", ["--add-client c3", "--add-client c3=", "--scale 3", "--add-broker c:8"])
 def test_a_group_that_needs_the_room_is_named_and_the_others_are_planned(run, change):
     code, after, err = run(change)
@@ -107,7 +108,8 @@ def test_a_file_says_the_room_too(run, tmp_path):
         ("--scale x=hz", 64, "'x' is not a whole number"),
         ("--scale -1=hz", 64, "-1 is not in the range"),
         ("--add-client =hz", 64, "--add-client: must be text that is not empty"),
-        ("--add-broker c=hz", 64, "--add-broker: 'c=hz' is not NAME:Q"),
+        ("--add-broker c:x=hz", 64, "--add-broker: 'c:x=hz' is not NAME:Q"),
+        ("--add-broker :8=hz", 64, "--add-broker: ':8=hz' is not NAME:Q"),
     ],
 )
 def test_a_slip_is_told(run, flags, code, said):
@@ -158,6 +160,7 @@ def test_compare_says_it_once():
     assert found.refused == (("near", "near"),)
 
 
+@pytest.mark.holds("docs/plan.md", "compare says so and ends with 1")
 def test_a_comparison_that_lacks_a_row_ends_with_1(capsys, tmp_path):
     path = tmp_path / "cluster.json"
     path.write_text(json.dumps(to_document(cluster())))

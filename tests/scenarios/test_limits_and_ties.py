@@ -70,6 +70,13 @@ def test_clients_are_counted_down_to_none(count):
     assert lists_after(fleet_of(["a", "b"], ["a"]), RemoveClients(count=count)) == [["a", "b"][: max(2 - count, 0)], []]
 
 
+@pytest.mark.parametrize("client_id", ["a", "b", "c"])
+def test_a_client_that_goes_and_comes_back_is_the_same(client_id):
+    changes = RemoveClients(ids=client_id), AddClients(ids=client_id)
+    after = apply(Scenario("x", changes), fleet_of(["a", "b", "c"]), strategy("AVG"))
+    assert after.renamed.tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize("to", [0, 1, 2, 3])
 def test_a_group_is_scaled_to_less_to_the_same_and_to_more(to):
     [ids] = lists_after(fleet_of(["a", "b"]), ScaleClients(to))

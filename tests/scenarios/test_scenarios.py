@@ -7,10 +7,10 @@ from collections import Counter
 from fnmatch import fnmatchcase
 
 import drawn_units
-import plan_twin
 import pyarrow as pa
 import pytest
 import yaml
+from bruteforce import java, planned, rows
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
@@ -68,6 +68,7 @@ def test_every_change_is_there():
     assert {name for change in EVERY_CHANGE for name in change} == CHANGES.keys()
 
 
+@pytest.mark.holds("rmqalloc.scenarios.read_scenarios", "Read a file of scenarios.")
 @pytest.mark.parametrize(
     ("suffix", "dump"), [(".yaml", yaml.safe_dump), (".yml", yaml.safe_dump), (".json", json.dumps)]
 )
@@ -79,6 +80,7 @@ def test_a_file_holds_what_was_printed_into_it(tmp_path, suffix, dump):
     assert to_data(wanted)["scenarios"][0] == FULL
 
 
+@pytest.mark.holds("rmqalloc.scenarios.to_data", "Return what a file of these scenarios holds")
 @given(drawn_units.scenarios(rooms=True))
 def test_plain_data_makes_the_round(data):
     if data:
@@ -112,6 +114,7 @@ def test_json_needs_no_yaml(tmp_path):
     assert (done.stdout, done.stderr) == ("1\n", "")
 
 
+@pytest.mark.holds("rmqalloc.scenarios.Scenario", "A field is wrong.")
 def test_fields_are_checked_and_kept_as_tuples():
     assert AddClients(ids=["a", "b"]).ids == ("a", "b")
     assert SetStrategy("MACHINE_ROOM", {"machine_rooms": {"b", "a"}}).params == {"machine_rooms": ["a", "b"]}
@@ -119,6 +122,7 @@ def test_fields_are_checked_and_kept_as_tuples():
         RemoveClients(count=1, which="middle")
 
 
+@pytest.mark.holds("rmqalloc.scenarios.scenarios_schema", "Return the JSON Schema of a file of scenarios")
 def test_the_schema_names_every_field():
     one = scenarios_schema()["properties"]["scenarios"]["items"]
     assert set(one["properties"]) == {"name", "changes", "groups", "topics"}
@@ -146,6 +150,7 @@ LONG = "a" * (MAX_TEXT_BYTES + 1)
 HERE = "f.yaml: scenario 'x': "
 
 
+@pytest.mark.holds("docs/plan.md", "an error names file, line, column, scenario and field")
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -252,10 +257,8 @@ def fleet_of(rows):
 
 def lists_after(row, data):
     """Client ids and queues of a row after a scenario, by the twin."""
-    fits = plan_twin.matches(data.get("groups", "*"), row["consumer_group"])
-    fits &= plan_twin.matches(data.get("topics", "*"), row["topic"])
-    state = plan_twin.changed(plan_twin.state_of(row, ("AVG", {})), data["changes"] if fits else [])
-    return [client_id for client_id, _ in state.clients], [queue[:2] for queue in state.queues], state.rule[0]
+    unit = planned.changed(rows.unit_of(row, ("AVG", {})), data)
+    return unit.ids, [queue[1:] for queue in unit.queues], java.title(unit.rule)
 
 
 @examples(40, nightly=2000)
@@ -263,8 +266,9 @@ def lists_after(row, data):
 def test_a_fleet_after_a_scenario_has_the_lists_it_should(data):
     rooms = data.draw(st.booleans())
     rows = data.draw(st.lists(drawn_units.units("brokers", rooms), min_size=1, max_size=5))
+    assert rows
     fleet = fleet_of(rows)
-    for given_data in data.draw(drawn_units.scenarios(rooms)):
+    for given_data in data.draw(drawn_units.scenarios(rooms).filter(bool)):
         after = apply(Scenario.of(given_data), fleet, strategy("AVG"))
         for unit, row in enumerate(rows):
             ids, queues, name = lists_after(row, given_data)
@@ -300,7 +304,9 @@ def test_patterns_match_as_fnmatchcase_does(patterns, names):
 def test_clients_are_followed_as_movement_follows_them(data):
     rows = data.draw(st.lists(drawn_units.units(), min_size=1, max_size=4))
     fleet = fleet_of([{**row, "client_ids": list(dict.fromkeys(row["client_ids"]))} for row in rows])
-    for given_data in data.draw(drawn_units.scenarios()):
+    scenarios = data.draw(drawn_units.scenarios().filter(bool))
+    assert scenarios
+    for given_data in scenarios:
         after = apply(Scenario.of(given_data), fleet, strategy("AVG"))
         assert after.renamed.tolist() == renamed_clients(fleet, after.fleet).tolist()
 
@@ -350,6 +356,7 @@ def test_a_client_that_comes_back_is_the_same():
     assert after.renamed.tolist() == [0, 2]
 
 
+@pytest.mark.holds("rmqalloc.scenarios.apply", "asks for a machine room")
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -36,9 +36,8 @@ def kinds(*rows):
     ],
 )
 def test_known_values(kind, hearing, unowned, double):
-    found = open_seconds(kinds(kind), hearing)
-    for one, known in zip(found, (unowned, double), strict=True):
-        assert one == pytest.approx(known, abs=1e-9)
+    found = [list(one) for one in open_seconds(kinds(kind), hearing)]
+    assert found == [pytest.approx(known, abs=1e-9) for known in (unowned, double)]
 
 
 def test_kinds_add_up_by_their_queues_and_those_that_do_not_count_are_no_part():

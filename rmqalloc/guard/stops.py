@@ -14,7 +14,7 @@ from rmqalloc.guard.guard_answer import NO, UNKNOWN, YES, GuardAnswer, OfGroup
 from rmqalloc.plans import Plan, plan_snapshot
 from rmqalloc.results.and_more import named
 from rmqalloc.scenarios import RemoveClients, Scenario
-from rmqalloc.snapshot.matching import ALL, NoMatchError
+from rmqalloc.snapshot.matching import ALL
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.unknown import Unknowns
 from rmqalloc.text import counted, printable
@@ -137,10 +137,7 @@ def _planned(
 ) -> dict[str, OfGroup]:
     """Return the answers of settled groups by a plan without these clients."""
     ids = tuple(dict.fromkeys(one for mine in ids_of.values() for one in mine))
-    try:
-        plan = plan_snapshot(_some_of(known, ids_of), [Scenario(_STOP, (RemoveClients(ids=ids),))], topics=topics)
-    except NoMatchError:  # none of them has a queue
-        return {name: _row(name, mine, len(listed[name]), {}) for name, mine in ids_of.items()}
+    plan = plan_snapshot(_some_of(known, ids_of), [Scenario(_STOP, (RemoveClients(ids=ids),))], topics=topics)
     figures = _figures(plan, ids_of)
     rows = {name: _row(name, mine, len(listed[name]), figures[name]) for name, mine in ids_of.items()}
     return rows | {name: _refused(rows[name], *why) for name, why in _failed(plan).items()}
@@ -179,7 +176,7 @@ def _refused(row: OfGroup, why: str, is_before: bool) -> OfGroup:
 
 
 def _row(name: str, ids: tuple[str, ...], n_clients: int, figures: Mapping[str, int]) -> OfGroup:
-    n, group = figures.get("unowned_after", 0), printable(name)
+    n, group = figures["unowned_after"], printable(name)
     reason = ""
     if n and n_clients <= len(ids):
         reason = f"{group} has no other client: nobody would read its {counted(n, 'queue')}"

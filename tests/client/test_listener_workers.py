@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from rmqalloc import ArgumentError, MessageQueue
+from rmqalloc.client import PushConsumer
 from rmqalloc.client._listener_workers import Batch, ListenerWorkers, UserCode
 from rmqalloc.client._pulled_queue import PulledQueue
 from rmqalloc.client.results import (
@@ -20,6 +21,7 @@ from rmqalloc.client.results import (
 )
 
 QUEUE = MessageQueue("orders", "broker-a", 0)
+MEMBER = {"listener": print, "name_server": "10.0.0.1:9876"}
 
 
 @dataclass
@@ -65,6 +67,7 @@ def test_a_plain_listener_never_runs_in_the_loop():
     assert threading.current_thread() not in threads
 
 
+@pytest.mark.holds("docs/member.md", "An async listener runs in the loop")
 def test_an_async_listener_runs_in_the_loop():
     async def listener(messages):
         assert threading.current_thread() is threading.main_thread()
@@ -73,6 +76,7 @@ def test_an_async_listener_runs_in_the_loop():
     assert set(run(listener, batches(100)).values()) == {CONSUME_SUCCESS}
 
 
+@pytest.mark.holds("docs/member.md", "up to consume_concurrently calls at once")
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("kind", ["plain", "async"])
 def test_as_many_work_at_once_as_may_and_no_more(kind, most):
@@ -190,6 +194,32 @@ def test_async_functions_are_known_by_any_face(listener, is_async):
 def test_a_level_that_brokers_do_not_have_is_refused(level):
     with pytest.raises(ArgumentError, match="delay_level goes from 1 to 18"):
         ReconsumeLater(level)
+
+
+@pytest.mark.parametrize(
+    ("name", "least", "most"),
+    [
+        ("consume_concurrently", 1, 1_000),
+        ("consume_message_batch_max_size", 1, 1_024),
+        ("pull_batch_size", 1, 1_024),
+        ("pull_interval", 0, 65_535),
+        ("consume_concurrently_max_span", 1, 65_535),
+        ("suspend_current_queue_time", 10, 30_000),
+        ("max_reconsume_times", -1, (1 << 31) - 1),
+    ],
+)
+def test_settings_keep_javas_bounds(name, least, most):
+    for value in (least, most):
+        PushConsumer("g", **MEMBER, **{name: value})
+    for value in (least - 1, most + 1):
+        with pytest.raises(ArgumentError, match=f"{name} goes from {least} to {most}, got {value}"):
+            PushConsumer("g", **MEMBER, **{name: value})
+
+
+@pytest.mark.parametrize("wrong", [{"consume_timeout": 0}, {"close_within": -1}, {"listener": "no function"}])
+def test_settings_without_a_meaning_are_refused(wrong):
+    with pytest.raises((ArgumentError, TypeError)):
+        PushConsumer("g", **MEMBER | wrong)
 
 
 def test_pauses_keep_javas_bounds():

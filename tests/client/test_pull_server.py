@@ -1,4 +1,4 @@
-"""Which server of a broker a queue is pulled from."""
+"""Which server of a broker a queue is pulled from, and when it is not."""
 
 import asyncio
 from types import SimpleNamespace
@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from rmqalloc import MessageQueue
-from rmqalloc.client._pulling import PullService
+from rmqalloc.client._pulled_queue import PulledQueue
+from rmqalloc.client._pulling import OVER_LIMIT, WHILE_PAUSED, PullService
 from rmqalloc.remoting import ClientError
 
 QUEUE = MessageQueue("orders", "broker-a", 0)
@@ -57,3 +58,23 @@ def test_the_route_is_asked_for_once():
     assert server(None, {}, {"broker-a": {0: "m"}}) == ("m", True)
     with pytest.raises(ClientError, match=r"broker 'broker-a' of .* is not known"):
         server(None, {}, {})
+
+
+@pytest.mark.parametrize(
+    ("n_messages", "n_bytes", "settings", "pause"),
+    [
+        (10, (4 << 20) - 1, {}, 0),
+        (11, 0, {}, OVER_LIMIT),
+        (1, 4 << 20, {}, OVER_LIMIT),
+        (1, 0, {"paused": True}, WHILE_PAUSED),
+        (1, 0, {"span": 6}, OVER_LIMIT),
+        (1, 0, {"span": 6, "orderly": True}, 0),
+    ],
+)
+def test_a_queue_is_pulled_while_no_limit_is_passed(n_messages, n_bytes, settings, pause):
+    limits = {"pull_threshold_for_queue": 10, "pull_threshold_size_for_queue": 3, "paused": False, "orderly": False}
+    service = PullService(SimpleNamespace(**limits | settings), None, finish, None, 32, 0, 5)
+    queue = PulledQueue(now=0)
+    queue.put([SimpleNamespace(queue_offset=offset, raw_body=b"") for offset in (0, settings.get("span", 5))])
+    queue.add_messages(n_messages - 2, n_bytes)
+    assert service._held_back(queue) == pause

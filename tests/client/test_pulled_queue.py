@@ -42,13 +42,14 @@ def test_no_offset_is_passed_over(offsets, random):
     queue = PulledQueue(now=0)
     messages = pulled(*sorted(offsets))
     cut = random.randint(0, len(messages))
-    queue.put(messages[:cut])
-    queue.put(messages[cut:])
+    for part in random.sample([messages[:cut], messages[cut:]], 2):
+        queue.put(part)
     random.shuffle(messages)
     left = {message.queue_offset for message in messages}
     for message in messages:
         left.discard(message.queue_offset)
         assert queue.remove([message]) == min(left, default=max(offsets) + 1)
+    assert not left
 
 
 def test_what_is_pulled_again_is_counted_once():

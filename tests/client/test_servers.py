@@ -37,6 +37,8 @@ def run(work, credentials=None, **more):
     return asyncio.run(ran())
 
 
+@pytest.mark.holds("docs/member.md", "Heartbeats and pulls always leave")
+@pytest.mark.holds("docs/member.md", "A silent broker is spared")
 def test_a_silent_server_is_spared_what_others_wait_for(monkeypatch):
     monkeypatch.setattr(_member_remoting, "QUERY_OFFSET_WITHIN", 0.05)
 

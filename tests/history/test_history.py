@@ -219,6 +219,8 @@ def test_hostile_names_come_back_as_they_are(path):
 # --- The file ---
 
 
+@pytest.mark.holds("rmqalloc.history.History", "has written, or is writing")
+@pytest.mark.holds("docs/history.md", "a second one is refused")
 def test_one_file_has_one_recorder_and_readers(path):
     with Recorder(path) as recorder:
         fed(recorder, Watched(), [A, A, A])
@@ -236,7 +238,7 @@ def test_files_that_are_no_history_are_refused(tmp_path, path):
     newer = tmp_path / "newer"
     newer.write_bytes(path.read_bytes())
     sqlite3.connect(newer).executescript("PRAGMA user_version=9").connection.close()
-    for name, said in (("text", "no history"), ("other", "no history"), ("newer", "newer")):
+    for name, said in (("text", "no history"), ("other", "no history"), ("newer", "written by a newer rmqalloc")):
         for face in (Recorder, History):
             with pytest.raises(HistoryError, match=said):
                 face(tmp_path / name)
@@ -286,11 +288,16 @@ def test_it_stays_within_its_age(path):
     with Recorder(path, keep=EVERY * 100) as recorder:
         for i in range(400):
             now = cluster(("billing", "c1", f"client-{i // 4}"), ("pay", "p1"))
-            recorder.record(watched.observe(now, START + EVERY * i))
+            at = START + EVERY * i
+            raised = (Change(FINDING, None, FINDING, at, at),) if i == 5 else ()
+            cleared = (Change(FINDING, FINDING, None, at, at),) if i == 330 else ()
+            recorder.record(watched.observe(now, at, raised=raised, cleared=cleared))
         n_texts = recorder._connection.execute("SELECT count(*) FROM texts").fetchone()[0]
     assert n_texts < 60
     history = History(path)
     assert START + EVERY * 270 < history.first_reading < START + EVERY * 320
+    findings = [(row["event"], row["message"]) for row in history.events().events.to_pylist() if row["rule"]]
+    assert findings == [("cleared", "2 queues")], "its text outlives the event that raised it"
     assert history.owners_at("billing", START + EVERY * 350).client_ids == ("c1", "client-87")
     assert history.owners_at("pay", START + EVERY * 350).client_ids == ("p1",)
     with pytest.raises(MomentUnknownError, match="begins"):
@@ -319,6 +326,7 @@ with Recorder(sys.argv[1]) as recorder:
 """
 
 
+@pytest.mark.holds("docs/history.md", "What a killed recorder had written stays")
 def test_a_recorder_that_is_killed_at_any_point_leaves_all_that_it_recorded(path):
     draw, first = random.Random(3), 0
     where = os.pathsep.join([*sys.path, os.path.dirname(__file__)])

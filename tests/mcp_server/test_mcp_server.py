@@ -14,7 +14,7 @@ from rmqalloc.cli import main
 from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.errors import ArgumentError
 from rmqalloc.examples import find
-from rmqalloc.mcp_server import Subject, make_server
+from rmqalloc.mcp_server import Subject, _server, make_server
 from rmqalloc.mcp_server._bounds import BoundedAnswer, bounded, text_of
 from rmqalloc.mcp_server._server import answer_of
 from rmqalloc.snapshot import Client as Member
@@ -73,6 +73,7 @@ def hostile(tmp_path):
     return Subject(file=path)
 
 
+@pytest.mark.holds("docs/commands.md", "as read-only tools for assistants")
 def test_every_tool_says_that_it_only_reads_and_that_names_are_data(subject):
     async def talk(client):
         return (await client.list_tools()).tools
@@ -88,6 +89,7 @@ def test_every_tool_says_that_it_only_reads_and_that_names_are_data(subject):
     assert tools[3].input_schema["required"] == ["scenarios"]
 
 
+@pytest.mark.holds("docs/mcp.md", "every consumer group in one row, worst first")
 def test_documents_are_those_of_the_verbs(subject):
     cluster = rmqalloc.read(ORDERS)
     plan = rmqalloc.plan(cluster, SIX)
@@ -114,6 +116,7 @@ def test_documents_are_those_of_the_verbs(subject):
     assert document["diff"] == json.loads(json.dumps(rmqalloc.diff(cluster, cluster, names=labels).to_dict()))
 
 
+@pytest.mark.holds("docs/mcp.md", "50 unless given, at most 500")
 def test_rows_are_bounded_and_the_rest_is_counted(subject):
     found = answered(subject, "show", most_rows=2, where=["consumer_group=ledger"])
     assert len(found["document"]["queues"]) == 2
@@ -143,6 +146,7 @@ def test_cut_to_bytes():
     assert bounded([float("inf"), "\ud800", [1.5, True, None]], 9).document == [None, "\\ud800", [1.5, True, None]]
 
 
+@pytest.mark.holds("docs/mcp.md", "is an error that says what would be right")
 @pytest.mark.parametrize(
     ("name", "arguments", "says"),
     [
@@ -195,6 +199,21 @@ def test_errors_are_results_and_the_conversation_goes_on(tmp_path):
     assert not third.is_error
 
 
+def test_a_package_that_an_extra_brings_is_named_and_a_defect_is_an_error_of_the_protocol(subject, monkeypatch):
+    def lacking(module):
+        def answer(*_):
+            raise ModuleNotFoundError(f"no {module}", name=module)
+
+        monkeypatch.setattr(_server, "answer_of", answer)
+        return called(make_server(subject), "groups")
+
+    answer = lacking("yaml")
+    assert answer.is_error and "pip install" in answer.content[0].text
+    with pytest.raises(ExceptionGroup) as error:
+        lacking("rmqalloc.nowhere")
+    assert "MCPError(-32603" in repr(error.value)
+
+
 def test_subject_is_one_thing():
     with pytest.raises(ArgumentError, match="exactly one"):
         Subject()
@@ -207,6 +226,7 @@ def test_scenarios_have_their_own_reader(subject):
         answered(subject, "plan", scenarios=SIX * 2)
 
 
+@pytest.mark.holds("rmqalloc.mcp_server.run_over_stdio", "Serve until standard input ends")
 def test_a_real_process_keeps_the_protocol_on_standard_output(hostile):
     server = StdioServerParameters(
         command=sys.executable, args=["-m", "rmqalloc", "mcp", "-f", hostile.file], env=environment()

@@ -24,6 +24,7 @@ def test_every_program_is_on_the_page():
     assert len(PROGRAMS) == 5
 
 
+@pytest.mark.holds("docs/clients.md", "the programs print exactly what is shown")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_prints_what_the_page_shows(program):
     done = python("-W", "error", FOLDER / program, PYTHONSAFEPATH="")
@@ -33,11 +34,12 @@ def test_a_program_prints_what_the_page_shows(program):
 
 @pytest.mark.parametrize("program", [*PROGRAMS, "memory.py"])
 def test_programs_use_public_names_only(program):
-    tree = ast.parse((FOLDER / program).read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module.startswith("rmqalloc"):
-            public = importlib.import_module(node.module).__all__
-            assert {alias.name for alias in node.names} <= set(public)
+    nodes = list(ast.walk(ast.parse((FOLDER / program).read_text(encoding="utf-8"))))
+    imports = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module.startswith("rmqalloc")]
+    assert imports
+    for node in imports:
+        assert {alias.name for alias in node.names} <= set(importlib.import_module(node.module).__all__)
+    for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
             assert isinstance(node.value, ast.Name) and node.value.id == "self", ast.unparse(node)
 

@@ -11,9 +11,7 @@ from rmqalloc.simulation import VirtualClock
 
 @pytest.fixture
 def cluster():
-    cluster = LittleCluster("broker-a", "broker-b")
-    cluster.add_topic("T", 4)
-    return cluster
+    return LittleCluster("broker-a", "broker-b", T=4)
 
 
 # --- Who reads ---
@@ -116,6 +114,7 @@ def test_an_offset_told_after_its_queue_was_dropped_is_never_stored(cluster):
     assert ("g", gone) not in cluster.brokers[gone.broker_name].offsets
 
 
+@pytest.mark.holds("docs/clients.md", "the engine never looks at it again")
 def test_a_position_is_the_readers_once_the_request_was_handed_over(cluster):
     pulls = Reads()
     consumer = started(push(cluster, dispatcher=pulls))
@@ -144,6 +143,7 @@ def test_a_position_that_the_broker_does_not_have_is_mended_by_taking_the_queue_
     assert len(queues_of(consumer)) == 8
 
 
+@pytest.mark.holds("docs/clients.md", "one that never ends is given up when its lock is 20 s old")
 def test_an_ordered_queue_whose_consuming_never_ends_stays_dropped_until_its_lock_is_20_s_old(cluster):
     pulls = Reads()
     consumer = started(push(cluster, orderly=True, dispatcher=pulls))
@@ -160,6 +160,7 @@ def test_an_ordered_queue_whose_consuming_never_ends_stays_dropped_until_its_loc
     assert not any(process_queue.dropped for process_queue in table.values())
 
 
+@pytest.mark.holds("docs/clients.md", "its queue would not be read until it goes and comes again")
 def test_run_task_that_raises_leaves_its_queue_unread_until_it_is_chosen_anew(cluster):
     begun = []
 

@@ -138,11 +138,11 @@ def beats_of(cluster, broker):
     return [at - START for at, *_ in cluster.brokers[broker].asked("heartbeat")]
 
 
+@pytest.mark.holds("docs/clients.md", "every broker has its own heartbeats, which wait for nothing else")
 @pytest.mark.parametrize("apart", [False, True])
 def test_a_frozen_broker_costs_no_heartbeat_at_the_other_one_if_they_are_apart(apart):
     """In Java heartbeats wait behind the polls of routes, offsets that are stored, and each other."""
-    cluster = LittleCluster("broker-a", "broker-b")
-    cluster.add_topic("T", 30)
+    cluster = LittleCluster("broker-a", "broker-b", T=30)
     frozen = {"is": False}
 
     def delay(_client_id, request):
@@ -166,8 +166,7 @@ def test_routes_that_take_long_hold_the_heartbeats_of_java_back_and_not_those_ap
     """A name server that answers after 50 s: Java's one thread for polls, heartbeats and offsets waits."""
     longest = {}
     for apart in (False, True):
-        cluster = LittleCluster()
-        cluster.add_topic("T", 2)
+        cluster = LittleCluster(T=2)
         slow = {"by": 1}
         manager = manager_of(
             cluster,
@@ -185,8 +184,7 @@ def test_routes_that_take_long_hold_the_heartbeats_of_java_back_and_not_those_ap
 
 
 def test_a_notice_during_a_pass_asks_for_one_more_and_no_second_one_at_once():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 4)
+    cluster = LittleCluster(T=4)
     delays = Delays(cluster, lambda _id, request: 400 if request.method == "query_offset" else 0)
     consumer = started(push(cluster, manager=manager_of(cluster, connect=delays), dispatcher=Reads()))
     cluster.clock.run_for(1_500)
@@ -203,8 +201,7 @@ def test_a_notice_during_a_pass_asks_for_one_more_and_no_second_one_at_once():
 
 @pytest.mark.parametrize("orderly", [False, True])
 def test_an_end_in_the_midst_of_a_pass_leaves_nothing_in_the_table(orderly):
-    cluster = LittleCluster()
-    cluster.add_topic("T", 4)
+    cluster = LittleCluster(T=4)
     delays = Delays(cluster, lambda _id, request: 400 if request.method == "query_offset" else 0)
     reads = Reads()
     manager = manager_of(cluster, connect=delays)
@@ -279,6 +276,7 @@ def test_a_lane_does_one_thing_after_the_other_by_the_time_they_were_due():
     assert results == [1, 2, 3] and not lane.is_busy
 
 
+@pytest.mark.holds("rmqalloc.rebalance.Driver", "Takes steps to their end.")
 def test_an_error_ends_steps_and_the_lane_goes_on():
     held, seen, errors = Held(), [], []
     lane = Lane(held.driver)
@@ -297,8 +295,7 @@ def test_steps_that_nobody_waits_for_report_their_error(caplog):
 
 
 def test_an_entry_returns_what_ended_at_once_and_reports_what_ends_later(caplog):
-    cluster = LittleCluster()
-    cluster.add_topic("T", 1)
+    cluster = LittleCluster(T=1)
     held = Held()
     consumer = push(cluster, manager=manager_of(cluster, connect=lambda factory: held.driver))
     consumer.start()
@@ -314,8 +311,7 @@ def test_an_entry_returns_what_ended_at_once_and_reports_what_ends_later(caplog)
 
 
 def test_ports_that_block_are_asked_by_a_driver_of_their_own():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 1)
+    cluster = LittleCluster(T=1)
     consumer = started(push(cluster))
     assert isinstance(consumer.client_factory.driver, BlockingDriver)
     assert isinstance(consumer.client_factory.driver.remoting, LittleRemoting)
@@ -324,8 +320,7 @@ def test_ports_that_block_are_asked_by_a_driver_of_their_own():
 
 
 def test_an_answer_that_was_overtaken_by_a_newer_one_changes_no_route():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 2)
+    cluster = LittleCluster(T=2)
     slow = {"by": 0}
     delays = Delays(cluster, lambda _id, request: slow["by"] if request.method == "topic_route" else 0)
     consumer = started(push(cluster, manager=manager_of(cluster, connect=delays), dispatcher=Reads()))

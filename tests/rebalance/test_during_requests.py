@@ -38,8 +38,7 @@ def outcome(remoting, request):
 
 
 def test_a_heartbeat_goes_to_the_addresses_that_brokers_have_by_then():
-    cluster = LittleCluster("broker-a", "broker-b")
-    cluster.add_topic("T", 1)
+    cluster = LittleCluster("broker-a", "broker-b", T=1)
     cluster.addresses["broker-b:moved"] = cluster.brokers["broker-b"]
     holding = Holding(cluster, "send_heartbeat")
     consumer = push(cluster, manager=manager_of(cluster, connect=holding))

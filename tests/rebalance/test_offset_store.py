@@ -39,10 +39,7 @@ OTHER = MessageQueue("U", "broker-a", 0)
 
 @pytest.fixture
 def cluster():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 3)
-    cluster.add_topic("U", 1)
-    return cluster
+    return LittleCluster(T=3, U=1)
 
 
 @pytest.fixture
@@ -72,6 +69,7 @@ def test_7_a_miss_in_memory_is_minus_one(store):
     assert store._factory.finish(store.read_offset(Q0, MEMORY)) == -1
 
 
+@pytest.mark.holds("rmqalloc.rebalance.OffsetStore", "Offsets of one group in one client.")
 def test_7_updates_set_or_only_raise(store):
     for offset, increase_only, expected in [(5, True, 5), (3, True, 5), (8, True, 8), (2, False, 2)]:
         store.update_offset(Q0, offset, increase_only)
@@ -167,6 +165,7 @@ def test_7_remote_not_found_is_minus_one_and_anything_else_minus_two(remote, clu
     assert remote.offsets() == {}
 
 
+@pytest.mark.holds("rmqalloc.rebalance.RemoteOffsetStore", "Offsets kept at the brokers")
 def test_7_remote_persisting_all_sends_these_and_forgets_all_others(remote, cluster):
     for offset, queue in enumerate((Q0, Q1, Q2)):
         remote.update_offset(queue, offset, increase_only=False)
@@ -287,6 +286,7 @@ def test_7_local_storing_over_damaged_files_leaves_them(local):
         local.load()
 
 
+@pytest.mark.holds("rmqalloc.rebalance.LocalOffsetStore", "Offsets kept in a file")
 def test_7_local_a_consumer_goes_on_after_a_restart(cluster, tmp_path):
     settings = {"message_model": MessageModel.BROADCASTING, "manager": manager_of(cluster, offset_directory=tmp_path)}
     first = started(push(cluster, **settings))

@@ -10,9 +10,7 @@ from rmqalloc.remoting import ClientError, MessageModel
 
 @pytest.fixture
 def cluster():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 4)
-    return cluster
+    return LittleCluster(T=4)
 
 
 # --- Push ---
@@ -99,6 +97,7 @@ def pull_consumer(cluster, listener):
     return consumer
 
 
+@pytest.mark.holds("rmqalloc.rebalance.RebalancePull", "Queues of a pull consumer.")
 def test_4_7_a_pull_consumer_is_told_without_heartbeat_or_newer_subscription(cluster):
     changes = Changes()
     consumer = pull_consumer(cluster, changes)
@@ -138,6 +137,7 @@ def settle(cluster, lite):
     assert lite.client_factory.finish(lite.rebalance.do_rebalance(False))
 
 
+@pytest.mark.holds("rmqalloc.rebalance.RebalanceLitePull", "reported and stored as a pull consumer's")
 def test_4_7_lite_pull_takes_its_share_adopts_process_queues_and_begins_loops(cluster, lite, tasks):
     lite.subscribe("T")
     lite.start()
@@ -203,6 +203,7 @@ def test_lite_pull_unsubscribing_ends_loops_at_once_and_queues_at_the_next_pass(
     assert queues_of(lite) == []
 
 
+@pytest.mark.holds("rmqalloc.rebalance.AssignedQueues", "from subscriptions or chosen")
 def test_lite_pull_with_chosen_queues_stores_their_offsets_and_takes_no_part_in_passes(cluster, lite, tasks):
     first, second = (MessageQueue("T", "broker-a", i) for i in range(2))
     lite.assign([first, second])

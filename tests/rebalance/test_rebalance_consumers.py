@@ -17,9 +17,7 @@ from rmqalloc.remoting import (
 
 @pytest.fixture
 def cluster():
-    cluster = LittleCluster("broker-a", "broker-b")
-    cluster.add_topic("T", 2)
-    return cluster
+    return LittleCluster("broker-a", "broker-b", T=2)
 
 
 def test_a_pull_consumer_that_unsubscribes_ends_the_allocation_at_its_next_pass(cluster):

@@ -16,9 +16,7 @@ each = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile:
 
 @pytest.fixture
 def cluster():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 2)
-    return cluster
+    return LittleCluster(T=2)
 
 
 @each

@@ -33,9 +33,7 @@ from rmqalloc.remoting import (
 
 @pytest.fixture
 def cluster():
-    cluster = LittleCluster("broker-a", "broker-b")
-    cluster.add_topic("T", 2)
-    return cluster
+    return LittleCluster("broker-a", "broker-b", T=2)
 
 
 # --- 5.3 ---
@@ -52,8 +50,7 @@ def test_5_3_a_random_broker_of_the_topic_is_asked(cluster):
 
 def test_5_3_the_same_seed_asks_the_same_brokers():
     def asked():
-        cluster = LittleCluster("broker-a", "broker-b")
-        cluster.add_topic("T", 2)
+        cluster = LittleCluster("broker-a", "broker-b", T=2)
         factory = started(push(cluster, manager=manager_of(cluster, random=Random(5)))).client_factory
         for _ in range(10):
             factory.finish(factory.find_consumer_id_list("T", "g"))
@@ -125,6 +122,7 @@ def test_5_4_a_static_topic_has_logical_queues_with_and_without_a_broker():
     assert subscribe_view("T", route) == endpoints.keys()
 
 
+@pytest.mark.holds("rmqalloc.rebalance.static_endpoints", "Return the physical broker of every logical queue")
 def test_5_4_logical_queues_are_locked_and_stored_at_their_physical_broker(cluster):
     table = RouteTable(Random(1))
     mapping = {"broker-a": TopicQueueMappingInfo("broker-a", 2, current_id_map={0: 0})}
@@ -201,8 +199,7 @@ def test_5_4_a_view_is_made_once_for_equal_routes():
 
 
 def test_5_4_clients_may_share_views():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 2)
+    cluster = LittleCluster(T=2)
     views = RouteViews()
     x, y = (started(push(cluster, name, manager=manager_of(cluster, views=views))) for name in "xy")
     assert x.rebalance.topic_subscribe_info["T"] is y.rebalance.topic_subscribe_info["T"]
@@ -244,6 +241,7 @@ def test_5_5_a_broadcasting_consumer_keeps_its_name_for_the_path_of_its_offsets(
     assert consumer.offset_store.path == tmp_path / "127.0.0.1@DEFAULT" / "g" / "offsets.json"
 
 
+@pytest.mark.holds("rmqalloc.rebalance.MQClientManager", "one factory per client id")
 def test_5_5_one_id_is_one_client_for_all_groups_but_once_for_each(cluster):
     manager = manager_of(cluster)
     g, h = (started(push(cluster, "x", group=group, manager=manager)) for group in "gh")

@@ -32,8 +32,7 @@ both_kinds = pytest.mark.parametrize("kind", ["push", "lite"])
 
 @pytest.fixture
 def cluster():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 1)
+    cluster = LittleCluster(T=1)
     cluster.add_topic("%RETRY%g", 1)
     cluster.broker.max_offsets = {QUEUE: MAX_OFFSET, RETRY: MAX_OFFSET}
     return cluster

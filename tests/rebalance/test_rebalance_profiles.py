@@ -38,9 +38,7 @@ each = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile:
 
 @pytest.fixture
 def cluster():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 2)
-    return cluster
+    return LittleCluster(T=2)
 
 
 def consumer_of(cluster, profile, name="x", **settings):
@@ -398,8 +396,7 @@ def static_route():
 
 def holding(profile, queues):
     """An ordered consumer that holds queues, put into its table in this order."""
-    cluster = LittleCluster("broker-a", "broker-b")
-    cluster.add_topic("T", 1)
+    cluster = LittleCluster("broker-a", "broker-b", T=1)
     cluster.routes["S"] = static_route()
     consumer = push(cluster, topic="S", orderly=True, manager=manager_of(cluster, profile=profile))
     consumer.start()

@@ -31,8 +31,7 @@ def test_one_allocation_can_answer_for_the_whole_group(n_clients):
         return made[key].queues_of(current_cid)
 
     def owners(allocate):
-        cluster = LittleCluster("broker-a", "broker-b")
-        cluster.add_topic("T", 10)
+        cluster = LittleCluster("broker-a", "broker-b", T=10)
         views = RouteViews()
         consumers = []
         for i in range(n_clients):
@@ -46,8 +45,7 @@ def test_one_allocation_can_answer_for_the_whole_group(n_clients):
 
 
 def test_p4_clients_beyond_the_queues_idle_and_p10_an_unknown_one_has_none():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 2)
+    cluster = LittleCluster(T=2)
     consumers = [started(push(cluster, name)) for name in "xyz"]
     cluster.clock.run_for(25_000)
     assert [len(queues_of(consumer)) for consumer in consumers] == [1, 1, 0]

@@ -20,9 +20,7 @@ RETRY = "%RETRY%g_T"
 
 @pytest.fixture
 def cluster():
-    cluster = LittleCluster()
-    cluster.add_topic("T", 4)
-    return cluster
+    return LittleCluster(T=4)
 
 
 @pytest.fixture
@@ -83,7 +81,7 @@ def test_4_6_a_null_answer_changes_nothing_and_an_empty_one_takes_everything_awa
     assign(cluster, consumer, q0=PULL, q1=POP)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
     cluster.broker.assignments.clear()
-    assert not consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
+    assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False)) is False
     assert (pulled(consumer), popped(consumer)) == ([0], [1])
     assign(cluster, consumer)
     assert consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))
@@ -168,6 +166,7 @@ def test_4_6_retry_topics_have_no_retry_topic(cluster, consumer):
     assert list(consumer.rebalance.subscription_inner) == ["%RETRY%g"]
 
 
+@pytest.mark.holds("rmqalloc.rebalance.PopProcessQueue", "whose messages it pops")
 def test_4_6_popped_queues_expire_like_pulled_ones(cluster, consumer):
     assign(cluster, consumer, q1=POP)
     consumer.client_factory.finish(consumer.rebalance.do_rebalance(False))

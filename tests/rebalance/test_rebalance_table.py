@@ -175,6 +175,7 @@ class ScriptedStore(RemoteOffsetStore):
         return nothing(-2 if queue.queue_id in self.unreadable else 0)
 
 
+@pytest.mark.holds("rmqalloc.rebalance.RebalancePush", "Queues of a push consumer.")
 @given(st.lists(st.tuples(st.sets(st.integers(0, 5)), st.sets(st.integers(0, 5))), min_size=1, max_size=5))
 def test_4_3_the_table_becomes_the_target_and_says_whether_it_changed(steps):
     cluster = LittleCluster()
@@ -199,6 +200,7 @@ def test_4_3_the_table_becomes_the_target_and_says_whether_it_changed(steps):
         gone = seen - set(table(consumer).values())
         assert all(process_queue.dropped for process_queue in gone)
         seen |= set(table(consumer).values())
+    assert steps
 
 
 # --- 4.4 ---

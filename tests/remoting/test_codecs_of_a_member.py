@@ -2,7 +2,7 @@
 
 import json
 import re
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pytest
 from hypothesis import given
@@ -314,6 +314,13 @@ NEAR = st.recursive(
 )
 
 
+@pytest.mark.parametrize(("perm", "is_int"), [(0, True), ((1 << 31) - 1, True), (1 << 31, False), (-1, False)])
+def test_a_number_is_in_javas_range_or_refused(perm, is_int):
+    body = json.dumps({"queueDatas": [{"brokerName": "b", "readQueueNums": 4, "writeQueueNums": 8, "perm": perm}]})
+    with nullcontext() if is_int else pytest.raises(AnswerError, match=str(perm)):
+        assert read_topic_route(body.encode()).queue_datas[0].perm == perm
+
+
 @pytest.mark.parametrize("name", READERS)
 @given(content=NEAR)
 def test_whatever_comes_is_read_or_refused(name, content):
@@ -321,6 +328,7 @@ def test_whatever_comes_is_read_or_refused(name, content):
         READERS[name](json.dumps(content).encode())
 
 
+@pytest.mark.holds("docs/wire.md", "what is not of the right kind raises AnswerError")
 @pytest.mark.parametrize("name", READERS)
 @given(st.binary(max_size=30))
 def test_garbage_is_refused_and_its_sender_named(name, body):

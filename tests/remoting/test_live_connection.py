@@ -7,13 +7,14 @@ import subprocess
 import time
 import tracemalloc
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 from scripted_server import answering, server
 
-from rmqalloc.remoting import RemotingError, ResponseError
+from rmqalloc.remoting import RemotingError, ResponseError, _health
 from rmqalloc.remoting.client import Access, Remote, name_servers
-from rmqalloc.remoting.connection import Connection
+from rmqalloc.remoting.connection import Connection, SilentError
 from rmqalloc.remoting.credentials import Credentials, tls_context
 from rmqalloc.remoting.frames import RESPONSE, Command, encode
 from rmqalloc.remoting.read_codes import ForbiddenRequestError, ReadCode
@@ -121,6 +122,7 @@ def test_sixteen_mebibytes_are_read_and_more_than_allowed_is_not():
     tracemalloc.stop()
 
 
+@pytest.mark.holds("rmqalloc.remoting.Connection", "opened again when it broke")
 def test_a_broken_connection_is_opened_again():
     calls = []
 
@@ -183,6 +185,7 @@ def test_garbage_in_a_body_is_an_error_of_that_server():
         asyncio.run(main())
 
 
+@pytest.mark.holds("docs/snapshots.md", "At most --parallel 4 requests at a server")
 def test_at_most_so_many_requests_are_under_way():
     running, most = 0, 0
 
@@ -207,6 +210,7 @@ def test_at_most_so_many_requests_are_under_way():
     assert most == 3
 
 
+@pytest.mark.holds("docs/how-to/alert.md", "asks each client once")
 def test_one_client_is_asked_one_thing_at_a_time_over_all_groups_and_never_twice():
     """Its few threads may all be taken by such requests, and then it reads no answers of brokers any more."""
     running, most, asked, tasks = Counter(), Counter(), Counter(), []
@@ -247,6 +251,8 @@ def test_one_client_is_asked_one_thing_at_a_time_over_all_groups_and_never_twice
     assert asked == {"x": 4, "y": 4, "silent": 1}, "a silent client is not asked again in its other group"
 
 
+@pytest.mark.holds("docs/mcp.md", "they send no request that changes anything")
+@pytest.mark.holds("docs/how-it-works.md", "anything else is refused where bytes leave the process")
 def test_nothing_but_reads_leaves():
     """Not even through the lowest door, and no connection is opened for it."""
     seen = []
@@ -306,6 +312,7 @@ def test_tls(certificate):
         asyncio.run(main(tls_context()))
 
 
+@pytest.mark.holds("rmqalloc.fetch", "a name server is not host:port")
 @pytest.mark.parametrize("text", ["", " ; ", "host", "host:", ":9876", "host:0", "host:70000", "host:nine"])
 def test_name_servers_are_checked(text, monkeypatch):
     monkeypatch.delenv("NAMESRV_ADDR", raising=False)
@@ -317,3 +324,20 @@ def test_name_servers_of_the_environment(monkeypatch):
     monkeypatch.setenv("NAMESRV_ADDR", "a:1;b:2")
     assert name_servers(None) == ["a:1", "b:2"]
     assert name_servers("c:3") == ["c:3"]
+
+
+def test_a_server_that_was_down_has_one_try_once_its_pause_is_over(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(_health, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    servers = _health.Health()
+    for pause in (1.0, 2.0):
+        while servers.is_up("a"):
+            servers.failed("a", SilentError("no"))
+        with pytest.raises(_health.DownError, match="2 tries in a row failed, the last with: no"):
+            servers.check("a")
+        now[0] += pause - 0.1
+        servers.revive()
+        assert not servers.is_up("a")
+        now[0] += 0.1
+        servers.revive()
+        assert servers.is_up("a")

@@ -58,6 +58,10 @@ def test_binary_headers_are_decoded(code, flag, remark, fields, body):
     assert got == Command(code, 7, fields, body, remark or None, flag)
 
 
+def test_a_json_header_needs_a_code_alone():
+    assert decode(b'\x00\x00\x00\x0a{"code":9}') == Command(9, 0, {}, b"", None, 0)
+
+
 @given(st.binary(max_size=80))
 def test_garbage_is_a_frame_or_an_error(data):
     assert read_or_refused(decode, data, FrameError)
@@ -129,6 +133,7 @@ def test_what_is_no_json_says_why(body, said):
         loose_json.loads(body)
 
 
+@pytest.mark.holds("docs/how-to/index.md", "anything else is refused before it leaves the process")
 def test_only_reads_are_allowed():
     for code in ReadCode:
         check_code(code)
@@ -151,6 +156,8 @@ def test_secrets_are_not_shown():
     assert "hidden" not in repr(Credentials("ak", "hidden", "hidden"))
 
 
+@pytest.mark.holds("rmqalloc.remoting.read_credentials", "Return credentials of a file, else of the environment")
+@pytest.mark.holds("docs/snapshots.md", "never an argument")
 def test_credentials_come_from_a_file_or_the_environment(tmp_path, monkeypatch):
     for name in ("ACCESS_KEY", "SECRET_KEY", "SECURITY_TOKEN"):
         monkeypatch.delenv(f"RMQALLOC_{name}", raising=False)
@@ -168,6 +175,7 @@ def test_credentials_come_from_a_file_or_the_environment(tmp_path, monkeypatch):
         read_credentials(file)
 
 
+@pytest.mark.holds("rmqalloc.remoting.tls_context", "unless verify is False")
 def test_tls_verifies_unless_told_otherwise():
     assert tls_context().check_hostname
     assert not tls_context(verify=False).check_hostname

@@ -100,10 +100,11 @@ def test_what_is_encoded_is_decoded(messages):
     assert all(getattr(a, x) == getattr(b, x) for a, b in zip(found, messages, strict=True) for x in fields)
 
 
+@pytest.mark.holds("docs/wire.md", "A last message that is cut is left out")
 def test_a_last_message_that_is_cut_is_left_out():
     whole = laid_out()
-    for end in range(len(whole) + 1, 2 * len(whole)):
-        assert len(decode_messages((whole + whole)[:end])) == 1
+    ends = range(len(whole) + 1, 2 * len(whole))
+    assert [len(decode_messages((whole + whole)[:end])) for end in ends] == [1] * (len(whole) - 1) != []
     for end in range(1, len(whole)):
         with pytest.raises(MessageError, match=f"the first message is cut: {end} bytes came"):
             decode_messages(whole[:end])
@@ -132,7 +133,9 @@ def test_damaged_bytes_are_read_or_refused(at, damage, n):
     data = bytearray(laid_out() * 2)
     data[at : at + len(damage)] = damage
     with suppress(MessageError):
-        for one in decode_messages(bytes(data[: len(data) - n])):
+        messages = decode_messages(bytes(data[: len(data) - n]))
+        assert messages
+        for one in messages:
             assert isinstance(one.properties, dict) and one.msg_id and one.born_host and one.store_host
 
 
@@ -151,6 +154,7 @@ def test_properties_are_read_as_java_does(data):
     assert module.read_properties(data) == found
 
 
+@pytest.mark.holds("docs/wire.md", "zlib always")
 @pytest.mark.parametrize("kind", [0, 3])
 def test_bodies_that_zlib_compressed(kind):
     [one] = decode_messages(laid_out(body=zlib.compress(b"x" * 5000), sys_flag=1 | kind << 8))
@@ -158,6 +162,7 @@ def test_bodies_that_zlib_compressed(kind):
     one.check_body()
 
 
+@pytest.mark.holds("docs/wire.md", "MessageError says so of that message alone")
 @pytest.mark.parametrize(
     ("body", "flag", "said"),
     [
@@ -178,6 +183,7 @@ def test_a_body_that_cannot_be_read_is_an_error_of_that_message_alone(body, flag
     assert other.body == b"42"
 
 
+@pytest.mark.holds("docs/wire.md", "LZ4 and Zstandard with the packages")
 def test_packages_for_other_methods_are_used_if_they_are_there(monkeypatch):
     def decompressor(**_settings):
         reading = types.SimpleNamespace(read=lambda most: b"of zstandard"[:most])

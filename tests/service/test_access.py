@@ -1,5 +1,7 @@
 """Who may ask, what every answer bears, and what becomes of requests that come while others are worked on."""
 
+import asyncio
+import random
 import threading
 
 import pytest
@@ -8,7 +10,7 @@ from served import reading as of
 from served import readings_of, served
 
 from rmqalloc.service import front_door, web_app
-from rmqalloc.service.front_door import AccessError, Admission
+from rmqalloc.service.front_door import PIECE, AccessError, Admission, FrontDoor
 
 CLUSTER = snapshot(group("c1", "c2"), topics=(topic(a=3),))
 TOKEN = "0123456789abcdef"
@@ -152,3 +154,21 @@ def test_a_defect_is_a_500_that_says_nothing_of_its_inside(readings, monkeypatch
         answer = client.get("/v1/defect")
         assert answer.status_code == 500 and "secret" not in answer.text and "a defect of rmqalloc" in answer.text
         assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("length", [0, 1, PIECE, PIECE + 1, 3 * PIECE])
+def test_a_long_body_is_sent_whole_and_piece_by_piece(length):
+    body, sent = random.Random(7).randbytes(length), []
+
+    async def app(_scope, _receive, send):
+        await send({"type": "http.response.body", "body": body})
+
+    async def keep(event):
+        sent.append(event)
+
+    headers = [(b"host", b"127.0.0.1")]
+    scope = {"type": "http", "method": "GET", "path": "/", "query_string": b"", "headers": headers}
+    asyncio.run(FrontDoor(app, Admission.of("127.0.0.1", None))(scope, None, keep))
+    assert b"".join(event["body"] for event in sent) == body
+    assert [event.get("more_body", False) for event in sent] == [True] * (max(0, length - 1) // PIECE) + [False]
+    assert max(len(event["body"]) for event in sent) <= PIECE

@@ -1,5 +1,7 @@
 """Requests between clients and brokers: how long they take, how they fail, and what is lost."""
 
+import weakref
+
 import pytest
 
 from rmqalloc import MessageQueue, strategy
@@ -272,10 +274,12 @@ def test_a_shared_allocation_refuses_what_cannot_be_sorted():
 
 
 def test_a_shared_allocation_forgets_old_views_and_never_mixes_them_up():
-    shared, s = SharedAllocation(), strategy("AVG")
+    shared, s, views = SharedAllocation(), strategy("AVG"), []
     for n in range(1, KEPT * 2):
         queues = frozenset(MessageQueue("t", "b", i) for i in range(n))
+        views.append(weakref.ref(queues))
         assert len(shared(s, "g", "a", queues, ["a"])) == n
+    assert [view() is not None for view in views] == [False] * (KEPT - 1) + [True] * KEPT
 
 
 def test_flows_are_watched_per_topic():

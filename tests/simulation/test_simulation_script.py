@@ -43,6 +43,8 @@ def test_times_have_units(text, milliseconds):
     assert Duration().read(text) == milliseconds
 
 
+@pytest.mark.holds("docs/simulation-scripts.md", "A number without a unit is refused")
+@pytest.mark.holds("docs/simulation-scripts.md", "at most 24h")
 @pytest.mark.parametrize(
     "text", ["30", "s", "-1s", "1.5s", "25h", "1d", "٣s", True, False, None, -1, 5, 0.0, 2.5, "9" * 20 + "s"]
 )
@@ -51,6 +53,7 @@ def test_other_times_are_refused(text):
         Duration().read(text)
 
 
+@pytest.mark.holds("rmqalloc.simulation.read_script", "Read a script from a YAML file")
 def test_yaml_and_json_say_the_same(tmp_path):
     data = script([event(freeze={"clients": ["g-0"], "lasts": "5s"}), event("50s", notices={"enabled": False})])
     (tmp_path / "s.yaml").write_text(yaml.safe_dump(data))

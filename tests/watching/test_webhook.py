@@ -96,6 +96,7 @@ def test_a_failure_that_passes_is_tried_again_and_nothing_after_success(passing)
         assert len(receiver.got) == 3
 
 
+@pytest.mark.holds("docs/how-to/alert.md", "six times within a minute at most")
 def test_tries_are_bounded_in_number():
     with Receiver(500) as receiver:
         assert sent(receiver) == [f"{receiver.host} answered 500", f"1 finding not sent to {receiver.host}"]
@@ -116,13 +117,18 @@ def test_a_pause_that_is_asked_for_is_kept():
         assert time.monotonic() - began >= 1
 
 
-@pytest.mark.parametrize(("status", "said"), [(400, ""), (404, ""), (302, ", and redirects are not followed")])
+REDIRECTS = ", and redirects are not followed"
+
+
+@pytest.mark.holds("docs/how-to/alert.md", "another answer is final")
+@pytest.mark.parametrize(("status", "said"), [(400, ""), (404, ""), (300, REDIRECTS), (302, REDIRECTS)])
 def test_a_refusal_is_final(status, said):
     with Receiver(200) as other, Receiver((status, {"Location": f"{other.host}/elsewhere"})) as receiver:
         assert sent(receiver)[0] == f"{receiver.host} answered {status}{said}"
         assert (len(receiver.got), other.got) == (1, [])
 
 
+@pytest.mark.holds("docs/how-to/alert.md", "A receiver that hangs does not hold up the watch")
 def test_a_receiver_that_hangs_holds_up_nothing_and_what_it_misses_is_counted():
     with Receiver(None) as receiver:
         hook = Webhook(receiver.host + SECRET, "c")

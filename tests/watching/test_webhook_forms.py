@@ -37,6 +37,7 @@ def test_json():
 def test_slack():
     message = FORMS["slack"]("n:9876", [SET_UP, OVER])
     assert message["text"] == "rmqalloc: 1 raised, 1 cleared in n:9876"
+    assert FORMS["slack"]("n", [SET_UP, SET_UP])["text"] == "rmqalloc: 2 raised in n"
     assert [one["type"] for one in message["blocks"]] == ["section"] * 3
     assert [one["text"] for one in message["blocks"]] == [
         {"type": "mrkdwn", "verbatim": True, "text": text}

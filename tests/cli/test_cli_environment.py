@@ -20,7 +20,6 @@ from rmqalloc.cli._environment import NO_OPTIONS, PREFIX, former_names, variable
 from rmqalloc.cli._renamed import UNTIL
 
 LEAVES = {words: one for words, one in COMMANDS.items() if not isinstance(one, click.Group)}
-EACH = pytest.mark.parametrize("words", list(LEAVES), ids=" ".join)
 TEXTS = ("x", "3", "0.25", "20s", "2026-01-01T00:00:00Z", "AVG", "4-6", "idle>0", "unowned", "crash")
 """Values; every option takes one of them, or a word of its list."""
 PLAN = ["plan", "-f", "example:seed"]
@@ -63,6 +62,10 @@ def options(words):
     return [one for one in COMMANDS[words].params if isinstance(one, click.Option)]
 
 
+def settable(words):
+    return [one for one in options(words) if not one.is_eager]
+
+
 def flagged(words, option):
     """The long flag of an option with a text for it, and the value that it is parsed to."""
     flag = next(one for one in option.opts if one.startswith("--"))
@@ -79,11 +82,11 @@ def flagged(words, option):
 # --- every option, by walking all of them ---
 
 
-@EACH
+@pytest.mark.parametrize("words", [one for one in LEAVES if settable(one)], ids=" ".join)
 def test_every_option_is_set_by_the_variable_of_its_flag(words, monkeypatch):
-    for option in options(words):
-        if option.is_eager:
-            continue
+    options = settable(words)
+    assert options
+    for option in options:
         flag, text, value = flagged(words, option)
         variable = f"{prefix_of(words)}_{flag[2:]}".replace("-", "_").upper()
         monkeypatch.setenv(variable, text)
@@ -93,9 +96,11 @@ def test_every_option_is_set_by_the_variable_of_its_flag(words, monkeypatch):
         monkeypatch.delenv(variable)
 
 
-@EACH
+@pytest.mark.parametrize("words", [one for one in LEAVES if former_names(LEAVES[one], prefix_of(one))], ids=" ".join)
 def test_a_variable_named_after_a_parameter_works_for_a_release_with_a_warning(words, monkeypatch, capsys):
-    for old, option in former_names(LEAVES[words], prefix_of(words)).items():
+    former = former_names(LEAVES[words], prefix_of(words))
+    assert former
+    for old, option in former.items():
         _, text, value = flagged(words, option)
         new = variables(option, prefix_of(words))[0]
         monkeypatch.setenv(old, text)
@@ -145,6 +150,7 @@ def test_a_command_of_a_group_and_repeated_options(run):
     assert run(*restart, **variables) == by_flags
 
 
+@pytest.mark.holds("docs/command-line.md", "every other option given beside a context replaces its value")
 def test_the_command_line_wins(run):
     assert "AVG_BY_CIRCLE" in run(*GROUP, RMQALLOC_ALLOCATE_STRATEGY="AVG_BY_CIRCLE")[1]
     assert "AVG/1" not in run(*GROUP, "-s", "AVG", RMQALLOC_ALLOCATE_STRATEGY="AVG_BY_CIRCLE")[2]

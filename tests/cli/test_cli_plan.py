@@ -5,26 +5,18 @@ import dataclasses
 import io
 import json
 import shlex
+from functools import partial
 
 import pytest
 import yaml
 from checkout import ROOT
+from cli_commands import saved_snapshot
 from programs import python
 
 from rmqalloc.cli import main
 from rmqalloc.plans import load_plan, plan_snapshot
 from rmqalloc.snapshot.files import read_snapshot
-from rmqalloc.snapshot.plain_data import to_document
-from rmqalloc.snapshot.snapshot import (
-    Client,
-    Group,
-    Lag,
-    MessageQueue,
-    Snapshot,
-    SourceError,
-    Topic,
-    TopicBroker,
-)
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, MessageQueue, Snapshot, SourceError, Topic, TopicBroker
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
 LEAVES = "--remove-client 10.0.0.11@1009"
@@ -71,13 +63,7 @@ def run(capsys, monkeypatch):
 @pytest.fixture
 def saved(tmp_path):
     """Write a snapshot to a file and give its path."""
-
-    def saved(snapshot):
-        path = tmp_path / "cluster.json"
-        path.write_text(json.dumps(to_document(snapshot)))
-        return path
-
-    return saved
+    return partial(saved_snapshot, tmp_path / "cluster.json")
 
 
 def cluster(n_groups=1, topics=("T",), n_clients=2, **more):
@@ -85,10 +71,7 @@ def cluster(n_groups=1, topics=("T",), n_clients=2, **more):
     clients = tuple(Client(f"h{i}@1") for i in range(n_clients))
     return Snapshot(
         routes,
-        tuple(
-            Group(f"g{i}", tuple(topics), clients, **{"strategy": "AVG"} | {"strategy": "AVG"} | more)
-            for i in range(n_groups)
-        ),
+        tuple(Group(f"g{i}", tuple(topics), clients, **{"strategy": "AVG"} | more) for i in range(n_groups)),
     )
 
 
@@ -98,6 +81,7 @@ def with_retry_topic():
     return Snapshot(routes, (Group("g", ("orders", "%RETRY%g"), (Client("c1"), Client("c2")), strategy="AVG"),))
 
 
+@pytest.mark.holds("docs/plan.md", "have one queue on every broker that a client sends heartbeats to")
 @pytest.mark.parametrize(
     ("flag", "orders", "retry"),
     [
@@ -161,6 +145,7 @@ def test_what_becomes_worse_is_marked(run, saved):
     assert "! 4 queues are owned by nobody\n" in run("--scale 0", saved(cluster()))[1]
 
 
+@pytest.mark.holds("docs/plan.md", "a ring that leaves the loads uneven can move less")
 def test_a_ring_may_move_less_than_even_loads_would(run, saved):
     path = saved(cluster(n_clients=6, strategy="CONSISTENT_HASH"))
     assert "Moved 1 of 4 queues (25.0 %; even loads would take 2)." in run("--remove-client h3@1", path)[1]
@@ -174,6 +159,7 @@ def test_very_many_clients_are_cut_to_those_that_change(run, saved):
     assert lines[7] == "  and 85 more clients"
 
 
+@pytest.mark.holds("docs/plan.md", "Up to three groups are shown client by client")
 def test_many_groups_are_ranked(run, saved):
     snapshot = cluster(5, n_clients=2)
     big = dataclasses.replace(snapshot.groups[0], name="biggest", subscriptions=("T", "U"))
@@ -225,18 +211,6 @@ def test_what_cannot_be_assigned_is_said(run, saved):
     assert err == "note: left out: subscriptions to topics without a readable route: g1 to U\n"
 
 
-def test_names_cannot_command_the_terminal(run, saved):
-    evil = "g\x1b[2J\u202e"
-    snapshot = Snapshot(
-        (Topic(evil, (TopicBroker("b", 4),)),), (Group(evil, (evil, evil + "2"), (Client(evil),), strategy="AVG"),)
-    )
-    code, out, err = run("--scale 3", saved(snapshot))
-    assert code == 0
-    assert "\x1b" not in out + err
-    assert "\u202e" not in out + err
-    assert "g\\x1b[2J\\u202e" in out
-
-
 # --- For programs ---
 
 
@@ -272,6 +246,7 @@ def test_clients_and_hosts_over_all_groups(run):
     assert (code, "there is no column 'beauty'; there are scenario, host" in err) == (64, True)
 
 
+@pytest.mark.holds("docs/plan.md", "equal snapshot, change and version give equal bytes")
 def test_a_saved_plan(run, tmp_path):
     path = tmp_path / "plan.json"
     code, _, err = run(f"{LEAVES} --out {path}")
@@ -292,23 +267,22 @@ def test_a_snapshot_from_standard_input():
 # --- Exit codes ---
 
 
+@pytest.mark.holds("docs/plan.md", "2 if a client gains or loses a queue")
+@pytest.mark.holds("docs/how-to/scale.md", "a gate fails the change (exit code 3)")
+@pytest.mark.holds("docs/flow.md", "a gate that is not kept — plans, rollouts — exit code 3")
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
         ("--detailed-exitcode", 2, ""),
         ("--max-moved 8", 0, ""),
         ("--max-moved 7", 3, "group by-average: 8 queues change owner, at most 7 may"),
-        (
-            "--max-moved 30% --detailed-exitcode",
-            3,
-            "group by-average: 33.3 % of the queues change owner, at most 30 % may",
-        ),
+        ("--max-moved 30% --detailed-exitcode", 3, "group by-average: 33.3 % of the queues change owner, at most 30 % may"),
         ("--max-moved 34% --max-skew 1.2", 0, ""),
         ("--max-skew 1.1", 3, "group by-ring: the skew is 1.12, at most 1.1 is allowed"),
         ("--fail-if-worse", 3, "group by-ring: skew grows from 1.00 to 1.12"),
         ("--max-moved 200% --max-skew inf", 0, ""),
     ],
-)
+)  # fmt: skip
 def test_gates_and_differences(run, line, code, said):
     found, out, err = run(f"{LEAVES} {line}")
     assert found == code
@@ -325,6 +299,7 @@ def test_queues_that_go_away_are_a_difference(run):
     assert (code, "Plan: 0 queues change owner in 0 of 2 groups, 0 clients gain, 8 lose" in out) == (2, True)
 
 
+@pytest.mark.holds("docs/plan.md", "If a topic can no longer be planned, all gates fail")
 @pytest.mark.parametrize("gate", ["--max-moved 0", "--max-skew 9", "--fail-if-worse"])
 def test_what_cannot_be_assigned_any_more_keeps_no_gate(run, saved, gate):
     path = saved(cluster(n_clients=2000))
@@ -350,6 +325,7 @@ def test_gates_are_in_the_page(run):
     assert "bound is not kept" in run(f"{LEAVES} --max-moved 7 -o html")[1]
 
 
+@pytest.mark.holds("docs/how-to/index.md", "A partial snapshot says so, and ends with 4")
 def test_partial_data(run, saved):
     errors = tuple(SourceError(f"broker-{i}", "consumer list", "timed out") for i in range(7))
     errors += tuple(SourceError("broker-7", f"lags of g{i}", f"reason {i}") for i in range(7))
@@ -371,7 +347,6 @@ def test_partial_data(run, saved):
     ("line", "code", "said"),
     [
         ("", 64, "there is no change to plan; give one, such as --scale 6"),
-        ("--scle 3", 64, "No such option '--scle'"),
         ("--scale many", 64, "'many' is not a whole number"),
         ("--scale -1", 64, "-1 is not in the range"),
         ("--scale 9999999", 64, "--scale: must be a whole number from 0 to 100000, got 9999999"),
@@ -397,15 +372,10 @@ def test_partial_data(run, saved):
         ("--remove-broker 'broker-x*'", 1, "no broker of the groups planned matches 'broker-x*'"),
         ("--set-queues TopicTst=4", 1, "no topic of the groups planned matches 'TopicTst'; near it is 'TopicTest'"),
         ("--lose-room hz", 1, "no machine room of the groups planned matches 'hz'"),
-        (
-            "--to-strategy MACHINE_ROOM_NEARBY-AVG",
-            1,
-            "the snapshot knows no machine room, so give each broker and client",
-        ),
-        ("--scale 3 -g by-rng", 1, "no consumer group matches 'by-rng'; near it are 'by-ring'"),
+        ("--to-strategy MACHINE_ROOM_NEARBY-AVG", 1, "the snapshot knows no machine room, so give each broker and client"),
         ("--scale 3 -t Topic", 1, "no topic matches 'Topic'"),
     ],
-)
+)  # fmt: skip
 def test_a_slip_is_told(run, line, code, said):
     found, out, err = run(line)
     assert (found, out) == (code, "")
@@ -443,12 +413,13 @@ def test_flags_together_are_one_change(run):
 # --- On a terminal ---
 
 
+@pytest.mark.holds("docs/command-line.md", "names lose their middle, on a terminal alone")
 def test_long_names_lose_their_middle_on_a_terminal_alone(run, saved, monkeypatch):
     snapshot = cluster()
     long = Client("order-service-7d9f8b-x2kq9-and-so-on-and-on@4121")
     path = saved(dataclasses.replace(snapshot, groups=(dataclasses.replace(snapshot.groups[0], clients=(long,)),)))
-    assert f"~ {long.client_id}" in run("--scale 2", path)[1]
     monkeypatch.setenv("COLUMNS", "60")
+    assert f"~ {long.client_id}" in run("--scale 2", path)[1]
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     lines = run("--scale 2", path)[1].splitlines()
@@ -458,7 +429,7 @@ def test_long_names_lose_their_middle_on_a_terminal_alone(run, saved, monkeypatc
     assert max(map(len, lines[1:4])) == 60
 
 
-def test_marks_have_colours_where_a_terminal_has(saved):
+def test_marks_have_colours_where_a_terminal_has():
     done = python("-m", "rmqalloc", "plan", "-f", SEED, "--scale", 3, "-g", "by-ring", FORCE_COLOR="1", NO_COLOR="")
     assert done.returncode == 0
-    assert "- 10.0.0.13@1009       6      0  -6       0     6" in done.stdout
+    assert "\x1b[31m- 10.0.0.13@1009       6      0  -6       0     6\x1b[0m" in done.stdout

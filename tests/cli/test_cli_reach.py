@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pyarrow.parquet as pq
 import pytest
 from audited import group, queues, snapshot, topic
+from cli_commands import runner, saved_snapshot
 
 import rmqalloc
 from rmqalloc.audit import Findings, check_snapshot
 from rmqalloc.cli import _watch as watching
 from rmqalloc.cli import main
 from rmqalloc.evidence import known
-from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Lag, Snapshot
 
 DEAD = group(name="dead", lags=(Lag(*queues([1]), 500, 10),))
@@ -22,22 +22,12 @@ CLUSTER = snapshot(group("c1", "c1"), DEAD, topics=(topic(a=2),))
 
 
 @pytest.fixture
-def path(tmp_path):
-    (tmp_path / "s.json").write_text(json.dumps(to_document(CLUSTER)))
-    return str(tmp_path / "s.json")
-
-
-@pytest.fixture
-def run(path, capsys):
-    def run(*arguments):
-        code = main(["check", "-f", path, *arguments])
-        return code, capsys.readouterr().out
-
-    return run
+def run(tmp_path, capsys):
+    return runner(capsys, "check", "-f", str(saved_snapshot(tmp_path / "s.json", CLUSTER)))
 
 
 def test_text_begins_with_them(run):
-    code, out = run()
+    code, out, _ = run()
     assert code == 2
     lines = out.splitlines()
     assert lines[0] == "Messages nobody reads: 3 queues of 1 topic, at least 490 messages waiting"
@@ -74,7 +64,7 @@ def test_a_table_is_not_sarif(run):
 
 
 def test_with_rules_chosen_nothing_else_is_shown(run):
-    code, out = run("--rule", "unowned-queue")
+    code, out, _ = run("--rule", "unowned-queue")
     assert (code, out.splitlines()[0]) == (2, "Group g")
     assert "unread" not in json.loads(run("--rule", "unowned-queue", "-o", "json")[1])
     assert run("--rule", "unowned-queue", "--show", "unread")[1].count("no-owner") == 1
@@ -97,6 +87,16 @@ def test_of_two_looks_only_what_lasts_is_unread(monkeypatch, capsys):
     out = capsys.readouterr().out
     assert out.startswith("Messages nobody reads: 3 queues of 1 topic")
     assert "Not known is who reads 2 queues of 1 topic: it was not unread at the look before" in out
+
+
+@pytest.mark.parametrize(("flags", "seconds"), [([], 20.0), (["--settle", "3s"], 3.0)])
+def test_a_watch_looks_every_twenty_seconds_unless_it_is_given_others(flags, seconds, monkeypatch):
+    watches = []
+    monkeypatch.setattr("rmqalloc.cli._check_command.watch", lambda _, settle, hook: watches.append(settle))
+    monkeypatch.setattr("rmqalloc.cli._check_command.snapshot_of", lambda _: known(CLUSTER))
+    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: None))
+    main(["check", "-n", "127.0.0.1:1", "--watch", *flags])
+    assert watches == [seconds]
 
 
 def test_findings_of_the_face_have_the_tables():

@@ -1,6 +1,5 @@
 """The verbs ``report`` and ``completion``: the page from a saved plan, and completion in a real shell."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -9,15 +8,14 @@ from dataclasses import replace
 
 import pytest
 import report_plans
+from cli_commands import runner, saved_snapshot
 from programs import environment
 
 from rmqalloc.audit import check_snapshot
-from rmqalloc.cli import main
 from rmqalloc.cli._app import VERBS
 from rmqalloc.plans import load_plan, plan_snapshot, save_plan
 from rmqalloc.report.html import report
 from rmqalloc.snapshot.files import read
-from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 BASH = shutil.which("bash")
@@ -25,13 +23,7 @@ BASH = shutil.which("bash")
 
 @pytest.fixture
 def run(capsys):
-    """Run one command; gives exit code, standard output and standard error."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        return code, *capsys.readouterr()
-
-    return run
+    return runner(capsys)
 
 
 @pytest.fixture
@@ -60,7 +52,7 @@ def test_from_a_snapshot_to_a_page(run, tmp_path):
         (Group("order-service", ("orders",), clients, strategy="AVG"),),
     )
     source, plan, page = tmp_path / "cluster.json", tmp_path / "plan.json", tmp_path / "report.html"
-    source.write_text(json.dumps(to_document(snapshot)), encoding="utf-8")
+    saved_snapshot(source, snapshot)
     assert run("plan", "-f", source, "--scale", 4, "--out", plan)[0] == 0
     assert run("report", plan, "--out", page)[0] == 0
     code, html, _ = run("plan", "-f", source, "--scale", 4, "-o", "html")
@@ -76,12 +68,10 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     clients = tuple(Client(f"10.0.0.{i}@7") for i in range(1, 4))
     topics = (Topic("orders", (TopicBroker("broker-a", 2),)),)
     groups = tuple(Group(name, ("orders",), clients, strategy="AVG") for name in ("order-service", "other-service"))
-    paths = [tmp_path / name for name in ("cluster.json", "newer.json", "plan.json", "report.html")]
-    source, newer, plan, page = paths
-    source.write_text(json.dumps(to_document(Snapshot(topics, groups))), encoding="utf-8")
-    newer.write_text(
-        json.dumps(to_document(Snapshot((Topic("orders", (TopicBroker("broker-a", 3),)),), groups))), encoding="utf-8"
-    )
+    plan, page = tmp_path / "plan.json", tmp_path / "report.html"
+    source = saved_snapshot(tmp_path / "cluster.json", Snapshot(topics, groups))
+    more = Snapshot((Topic("orders", (TopicBroker("broker-a", 3),)),), groups)
+    newer = saved_snapshot(tmp_path / "newer.json", more)
     assert run("plan", "-f", source, "-g", "order-*", "--scale", 4, "--out", plan)[0] == 0
     assert run("report", plan, "--out", page, "--check", source)[0] == 0
     html = page.read_text(encoding="utf-8")
@@ -92,6 +82,7 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     assert code == 1 and "the plan was made from another snapshot" in said
 
 
+@pytest.mark.holds("docs/report.md", "refuses if anything is otherwise than in the file")
 def test_a_plan_that_its_snapshot_does_not_give_is_no_page(run, tmp_path):
     snapshot = read("example:seed")
     made = plan_snapshot(snapshot, [{"name": "6", "changes": [{"scale_clients": {"to": 6}}]}])

@@ -4,36 +4,21 @@ import json
 
 import pytest
 from checkout import ROOT
+from cli_commands import runner, saved_snapshot
 
-from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
 from rmqalloc.rollouts._batch_budget import within_budget
 from rmqalloc.rollouts.restart import restart
 from rmqalloc.rollouts.rollout_result import STEPS_SCHEMA
 from rmqalloc.snapshot.files import read_snapshot
-from rmqalloc.snapshot.plain_data import to_document
-from rmqalloc.snapshot.snapshot import (
-    Client,
-    Group,
-    Lag,
-    Snapshot,
-    SourceError,
-    Topic,
-    TopicBroker,
-)
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 PODS = ROOT / "examples" / "snapshots" / "48-pods.yaml"
 
 
 @pytest.fixture
 def run(capsys):
-    """Run one command; gives exit code, standard output and standard error."""
-
-    def run(*arguments):
-        code = main(["rollout", *map(str, arguments)])
-        return code, *capsys.readouterr()
-
-    return run
+    return runner(capsys, "rollout")
 
 
 @pytest.fixture
@@ -42,13 +27,9 @@ def file(tmp_path):
     topics = tuple(Topic(name, (TopicBroker("a", n), TopicBroker("b", n))) for name, n in (("T", 4), ("U", 2)))
     lags = tuple(Lag(MessageQueue("T", broker, i), 5, 5) for broker in "ab" for i in range(4))
     group = Group("g", ("T",), tuple(Client(f"10.0.0.{i}@1#{i}") for i in range(4)), lags=lags, strategy="AVG")
-    return write(tmp_path, Snapshot(topics, (group, Group("h", (), (Client("x"), Client("y")), strategy="AVG"))))
-
-
-def write(tmp_path, snapshot):
-    path = tmp_path / "cluster.json"
-    path.write_text(json.dumps(to_document(snapshot)))
-    return path
+    return saved_snapshot(
+        tmp_path / "cluster.json", Snapshot(topics, (group, Group("h", (), (Client("x"), Client("y")), strategy="AVG")))
+    )
 
 
 def column(out, name):
@@ -80,12 +61,13 @@ def test_text_shows_totals_and_steps(run, file):
     assert len(steps.strip().splitlines()) == 1 + 5
 
 
+@pytest.mark.holds("docs/rollout.md", "more groups are listed, one a line, the worst first")
 def test_text_lists_many_groups_the_worst_first(run, tmp_path):
     topics = tuple(Topic(f"T{n}", (TopicBroker("a", n),)) for n in (2, 4, 16, 8))
     clients = tuple(Client(f"c{i}@1") for i in range(2))
     groups = tuple(Group(f"g{one.name}", (one.name,), clients, strategy="AVG") for one in topics)
-    (tmp_path / "many.json").write_text(json.dumps(to_document(Snapshot(topics, groups))))
-    code, out, _ = run("restart", "-f", tmp_path / "many.json", "--top", 3)
+    path = saved_snapshot(tmp_path / "many.json", Snapshot(topics, groups))
+    code, out, _ = run("restart", "-f", path, "--top", 3)
     listed, _, said = out.partition("\n\n")
     header, *rows, left_out = listed.splitlines()
     assert code == 0 and header.split()[:3] == ["group", "steps", "queues"]
@@ -112,6 +94,9 @@ def test_who_goes_first_can_be_chosen(run):
     assert found[0] == moved("--seed", 0)
 
 
+@pytest.mark.holds("docs/rollout.md", "so every size up to --max-batch N is tried")
+@pytest.mark.holds("docs/rollout.md", "with at most X moves per queue")
+@pytest.mark.holds("docs/commands.md", "choose the smallest with at most X moves per queue")
 def test_the_smallest_batch_within_a_budget(run):
     code, out, err = run("restart", "-f", PODS, "-g", "by-average", "--budget", 10, "-o", "json")
     rows = json.loads(out)
@@ -157,6 +142,7 @@ def test_budgets_that_are_none(budget, most):
         within_budget(read_snapshot(str(PODS)), budget, max_batch=most)
 
 
+@pytest.mark.holds("docs/rollout.md", "If none keeps to the budget, the exit code is 3")
 def test_a_budget_that_cannot_be_kept_names_the_best(run):
     code, out, err = run("restart", "-f", PODS, "-g", "by-average", "--budget", 1, "--max-batch", 16, "-o", "json")
     best = min(column(out, "moved_per_queue"))
@@ -169,6 +155,7 @@ def test_a_budget_that_cannot_be_kept_names_the_best(run):
     assert not any(column(out, "chosen"))
 
 
+@pytest.mark.holds("docs/how-to/deploy.md", "Gates for a pipeline")
 def test_gates(run, file):
     code, _, err = run("restart", "-f", file, "-g", "g", "--max-moved-per-queue", 0.5, "--max-unowned", 1)
     assert code == 3
@@ -211,6 +198,8 @@ def test_queues_grow_and_shrink(run, file):
     assert (code, column(out, "n_queues")) == (0, [8, 8, 4])
 
 
+@pytest.mark.holds("docs/rollout.md", "Refused (exit 3) while any group has")
+@pytest.mark.holds("docs/how-to/change-queues.md", "refuses (exit code 3) while any group has a backlog")
 def test_a_backlog_forbids_to_shrink(run, file):
     document = json.loads(file.read_text())
     document["groups"][0]["lags"][3]["broker_offset"] = 12
@@ -220,6 +209,10 @@ def test_a_backlog_forbids_to_shrink(run, file):
     assert err == "refused: consumer group 'g' has 7 messages not consumed in 1 queue of topic 'T': a:3\n"
 
 
+@pytest.mark.holds(
+    "docs/how-to/decommission-a-broker.md", "it is made read-only, goes, comes back, and is writable again"
+)
+@pytest.mark.holds("docs/commands.md", "read-only, gone, back, writable")
 def test_a_broker_goes_and_comes_back(run, file):
     code, out, _ = run("broker", "-f", file, "--name", "a", "-o", "json")
     assert (code, column(out, "n_queues")) == (0, [8, 8, 4, 8, 8])
@@ -252,15 +245,3 @@ def test_errors(run, file, arguments, code, message):
     found, out, err = run(verb, "-f", file, *others)
     assert (found, out) == (code, "")
     assert message in err
-
-
-def test_a_partial_snapshot_is_told(run, tmp_path):
-    topic, clients = Topic("T", (TopicBroker("a", 2),)), (Client("x"),)
-    partial = Snapshot(
-        (topic,), (Group("g", ("T",), clients, strategy="AVG"),), (SourceError("broker-b", "its clients", "timed out"),)
-    )
-    path = write(tmp_path, partial)
-    code, out, err = run("restart", "-f", path, "-o", "json")
-    assert (code, len(json.loads(out))) == (4, 3)
-    assert "timed out" in err
-    assert run("restart", "-f", path, "--allow-partial")[0] == 0

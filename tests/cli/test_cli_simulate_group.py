@@ -4,30 +4,19 @@ import json
 from types import SimpleNamespace
 
 import pytest
+from cli_commands import runner, saved_snapshot
 from simulated_groups import cluster, with_ends
 
 import rmqalloc
 from rmqalloc.cli import _simulate_command, main
 from rmqalloc.simulation import rates_between
-from rmqalloc.snapshot.plain_data import to_document
 
 GROUP = ("-f", "example:orders", "-g", "order-svc", "--seeds", 2)
 
 
 @pytest.fixture
 def run(capsys):
-    """Run one command; gives exit code, standard output and standard error."""
-
-    def run(*arguments):
-        code = main(["simulate", *map(str, arguments)])
-        return code, *capsys.readouterr()
-
-    return run
-
-
-def saved(path, snapshot):
-    path.write_text(json.dumps(to_document(snapshot)))
-    return path
+    return runner(capsys, "simulate")
 
 
 def test_figures_are_those_of_the_library(run):
@@ -75,13 +64,13 @@ def test_options_that_do_not_fit_are_refused(run, arguments, said):
 
 
 def test_what_cannot_be_simulated_is_refused(run, tmp_path):
-    path = saved(tmp_path / "s.json", cluster(message_model="BROADCASTING"))
+    path = saved_snapshot(tmp_path / "s.json", cluster(message_model="BROADCASTING"))
     code, out, err = run("-f", path, "-g", "g", "--event", "crash")
     assert (code, out) == (1, "") and "group 'g' cannot be simulated: its clients broadcast" in err
 
 
 def test_a_strategy_is_stated_or_accepted(run, tmp_path):
-    path = saved(tmp_path / "s.json", cluster(strategy=None))
+    path = saved_snapshot(tmp_path / "s.json", cluster(strategy=None))
     what = ("-f", path, "-g", "g", "--event", "crash", "--seeds", 1)
     assert run(*what)[0] == 1
     assert "AVG, RocketMQ" in run(*what, "--assume")[1]
@@ -90,7 +79,7 @@ def test_a_strategy_is_stated_or_accepted(run, tmp_path):
 
 def test_rates_come_from_an_earlier_snapshot(run, tmp_path):
     first, second = with_ends(0, 0, at="2026-11-20T09:30:00Z"), with_ends(6_000, 0, at="2026-11-20T09:31:00Z")
-    before, now = saved(tmp_path / "before.json", first), saved(tmp_path / "now.json", second)
+    before, now = saved_snapshot(tmp_path / "before.json", first), saved_snapshot(tmp_path / "now.json", second)
     code, out, _ = run(
         "-f", now, "-g", "g", "--event", "freeze lasts=30s", "--before", before, "--seeds", 1, "-o", "json"
     )

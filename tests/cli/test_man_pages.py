@@ -38,19 +38,31 @@ def test_every_command_has_a_page_and_no_other_has(folder):
 def test_a_page_has_the_sections_options_and_exit_codes_of_the_help(folder, words):
     command, text = COMMANDS[words], read(folder, words)
     context = click.Context(command, info_name=words[-1], help_option_names=["-h", "--help"])
+    codes = exit_codes.codes_of(words[0])
+    n_terms = len(codes) + len(getattr(command, "commands", ()))
     for section, options in in_sections(command.get_params(context)):
         records = [record for one in options if (record := one.get_help_record(context))]
         title = "OPTIONS" if isinstance(command, click.Group) else section.upper()
         assert not records or f'.SH "{title}"\n' in text
+        n_terms += len(records)
         for term, meaning in records:
             assert f".TP\n\\fB{term}\\fR\n{' '.join(meaning.split())}\n" in text
-    for code, meaning in exit_codes.codes_of(words[0]).items():
+    for code, meaning in codes.items():
         assert f".TP\n\\fB{code}\\fR\n{meaning}\n" in text
+    assert text.count(".TP\n") == n_terms
 
 
 def test_pages_of_groups_name_what_is_below(folder):
     assert "\\fBplan\\fR\n" in read(folder) and '.SH "WHAT IF?"' in read(folder)
     assert "\\fBrestart\\fR\n" in read(folder, ("rollout",))
+
+
+def test_examples_keep_their_lines(folder):
+    first, second = (
+        "rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif",
+        "rmqalloc check -n 10.0.0.1:9876 --settle 20s --plan plan.json",
+    )
+    assert f".nf\n{first}\n{second}\n.fi\n" in read(folder, ("check",))
 
 
 def test_one_verb_alone(tmp_path):

@@ -14,12 +14,7 @@ from fuzz import mutations
 from fuzz.readers import PLAN
 from interpreter import run_python
 
-from rmqalloc.documents import (
-    DocumentError,
-    json_text,
-    read_budget,
-    read_source,
-)
+from rmqalloc.documents import DocumentError, json_text, read_budget, read_source
 from rmqalloc.documents.document_errors import TextError, known_names
 from rmqalloc.plans import PlanError, load_plan
 from rmqalloc.rebalance._offset_file import read_offsets
@@ -291,6 +286,8 @@ for case, (name, data, how) in CASES.items():
 """
 
 
+@pytest.mark.holds("docs/how-it-works.md", "Every reader has a budget of bytes, values and depth")
+@pytest.mark.holds("docs/command-line.md", "every reader has a budget of bytes, values and rows")
 def test_memory_of_a_hostile_file_is_a_bounded_multiple_of_the_budget(tmp_path):
     """The figures are rises of one process's high-water mark, so that all of them together bound each."""
     words = run_python(f"import os\nos.chdir({str(tmp_path)!r})\n{MEASURED}")

@@ -108,23 +108,8 @@ def test_the_longest_patterns_are_made_in_a_moment(part):
 
 ALPHABET = "ab*?[]!-^\\&~|.\n)(#Ä\ud83d"
 PARTS = [
-    "*",
-    "?",
-    "a",
-    "b",
-    "[ab]",
-    "[!a]",
-    "[a-b]",
-    "[b-a]",
-    "[!b-a]",
-    "[]a]",
-    "[!]]",
-    "[^a]",
-    "[--a]",
-    "[a&&b]",
-    "[",
-    "[!",
-]
+    "*", "?", "a", "b", "[ab]", "[!a]", "[a-b]", "[b-a]", "[!b-a]", "[]a]", "[!]]", "[^a]", "[--a]", "[a&&b]", "[", "[!",
+]  # fmt: skip
 PATTERNS = st.text(ALPHABET, max_size=9) | st.lists(st.sampled_from(PARTS), max_size=7).map("".join)
 
 

@@ -12,6 +12,7 @@ import rmqalloc
 from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import _app as app
 from rmqalloc.evidence import doubtful, evidence_lines, with_strategies
+from rmqalloc.evidence.client_method import method_of
 from rmqalloc.evidence.fit import OwnedQueues, fits_of
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.model import MessageQueue
@@ -54,13 +55,8 @@ def summary(group):
 
 
 def test_what_is_written_down_counts():
-    assert summary(known(cluster(Client("c1"), strategy="AVG_BY_CIRCLE"))) == (
-        "AVG_BY_CIRCLE",
-        None,
-        "given",
-        None,
-        False,
-    )
+    stated = known(cluster(Client("c1"), strategy="AVG_BY_CIRCLE"))
+    assert summary(stated) == ("AVG_BY_CIRCLE", None, "given", None, False)
 
 
 def test_what_all_clients_report_counts_where_nothing_is_written_down():
@@ -111,6 +107,11 @@ def test_a_group_of_one_language_divides_as_that_computes_the_strategy(language,
     one = known(cluster(*two, strategy=stated, strategy_params=given))
     assert (one.strategy, dict(one.strategy_params)) == (strategy, params)
     assert (one.strategy_doubt is None) == (language != "CPP")
+
+
+def test_lists_of_config_that_are_not_there_are_the_problem_of_a_client():
+    method = method_of(Group("g", strategy="CONFIG"), Client("c"))
+    assert method.problem == "the lists of CONFIG are not in the snapshot"
 
 
 @pytest.mark.parametrize(("name", "params"), [("CONSISTENT_HASH", {"virtual_nodes": 160}), ("AVG", {})])
@@ -186,6 +187,7 @@ def test_what_is_said_is_confirmed_by_owners_that_others_explain_too():
     assert summary(known(cluster(*clients, topic=one))) == ("AVG_BY_CIRCLE", None, "reported", 1.0, False)
 
 
+@pytest.mark.holds("docs/snapshots.md", "because nothing is known")
 def test_a_strategy_of_nobody_is_assumed_with_what_it_explains():
     first, *rest = owning("AVG", *IDS)
     shifted = [replace(one, owned=other.owned) for one, other in zip([first, *rest], [*rest, first], strict=True)]
@@ -304,6 +306,8 @@ def test_lines_say_what_is_known():
     assert lines[0].endswith(" % of the known owners: g")
 
 
+@pytest.mark.holds("rmqalloc.evidence.doubtful", "Return groups whose strategy is in doubt.")
+@pytest.mark.holds("docs/plan.md", "stay in doubt and are left out")
 def test_plans_leave_a_doubt_out_and_say_why():
     unclear = cluster(
         Client("c1", strategy="AVG"), Client("c2", strategy="CONSISTENT_HASH")
@@ -387,6 +391,9 @@ BY_CLIENT = ("plan", "explain", "compare", "rollout strategy")
 """Verbs that work out groups whose clients differ."""
 
 
+@pytest.mark.holds("docs/how-to/index.md", "A guess is never silent")
+@pytest.mark.holds("docs/how-to/index.md", "A group in doubt is left out and the exit code is 1")
+@pytest.mark.holds("docs/flow.md", "the group is left out, exit code 1")
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("kind", ["nothing known", "mixed", "refuted"])
 def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_path, capsys):

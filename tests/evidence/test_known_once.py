@@ -121,22 +121,8 @@ def test_what_is_known_of_other_groups_is_looked_up_for_those_that_are_asked_for
 def test_more_queues_are_no_contradiction_to_what_clients_own_before(tmp_path, capsys):
     path = str(tmp_path / "s.json")
     write_snapshot(cluster(), path)
-    words = [
-        "rollout",
-        "queues",
-        "-f",
-        path,
-        "-t",
-        "T",
-        "--to",
-        "16",
-        "--assume-drained",
-        "--show",
-        "totals",
-        "-o",
-        "json",
-    ]
-    assert main([*words, "-g", "fitted"]) == 0
+    words = f"rollout queues -f {path} -g fitted -t T --to 16 --assume-drained --show totals -o json"
+    assert main(words.split()) == 0
     out, err = capsys.readouterr()
     assert [row["consumer_group"] for row in json.loads(out)] == ["fitted"]
     assert "in doubt" not in err

@@ -31,17 +31,8 @@ TABLE = pa.table(
     }
 )
 NASTY = [
-    "<script>x</script>",
-    "a|b",
-    "\x1b[2J",
-    "\u202egnp",
-    "x\ny",
-    "\x00",
-    "\\",
-    "`*_[x](http://e)",
-    "=1+1",
-    "é 订单",
-]
+    "<script>x</script>", "a|b", "\x1b[2J", "\u202egnp", "x\ny", "\x00", "\\", "`*_[x](http://e)", "=1+1", "é 订单",
+]  # fmt: skip
 TEXTS = st.lists(st.text(max_size=12), min_size=1, max_size=6)
 
 
@@ -67,6 +58,7 @@ def test_columns_sort_and_top_choose_what_is_written():
     assert json.loads(written(two, "json", sort="a,-b")) == [{"a": 1, "b": 3}, {"a": 1, "b": 1}, {"a": 2, "b": 2}]
 
 
+@pytest.mark.holds("rmqalloc.report.write_table", "The table has no such column.")
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -121,6 +113,7 @@ def test_every_text_comes_back_from_json_yaml_and_parquet(texts):
 @given(TEXTS)
 def test_every_text_comes_back_from_csv_but_for_the_apostrophe_before_formulas(texts):
     rows = list(csv.DictReader(io.StringIO(written(names(texts), "csv"), newline="")))
+    assert len(rows) == len(texts)
     for text, row in zip(texts, rows, strict=True):
         assert row["name"] in (text, f"'{text}")
         assert not row["name"].lstrip().startswith(("=", "+", "-", "@", "＝"))
@@ -151,6 +144,7 @@ def test_parquet_goes_to_files_and_pipes_but_to_no_terminal(tmp_path):
 # --- For people ---
 
 
+@pytest.mark.holds("docs/report.md", "numbers are aligned right")
 def test_a_table_aligns_numbers_right_and_leaves_out_what_has_no_value():
     assert written(TABLE, "table", sort="n_queues", top=2).splitlines() == [
         "consumer_group  n_queues  skew  rooms",
@@ -161,6 +155,7 @@ def test_a_table_aligns_numbers_right_and_leaves_out_what_has_no_value():
     assert "nothing" in written(TABLE, "wide").splitlines()[0].split()
 
 
+@pytest.mark.holds("docs/report.md", "invisible characters in names are written as escapes")
 @pytest.mark.parametrize("output", ["table", "wide", "md", "html"])
 @given(TEXTS)
 def test_nothing_invisible_reaches_people(output, texts):
@@ -184,7 +179,7 @@ def test_fitted_columns_fill_the_terminal_or_are_as_narrow_as_they_may(columns, 
     widths, is_text = zip(*columns, strict=True)
     after = fitted(widths, is_text, ["x"] * len(widths), most)
     assert all(new <= old for new, old in zip(after, widths, strict=True))
-    assert all(new == old for new, old, text in zip(after, widths, is_text, strict=True) if not text)
+    assert all(new >= min(old, 10 if text else old) for new, old, text in zip(after, widths, is_text, strict=True))
     room = most - 2 * (len(widths) - 1)
     assert sum(after) == min(sum(widths), room) or all(
         new <= 10 or new == old for new, old, text in zip(after, widths, is_text, strict=True) if text

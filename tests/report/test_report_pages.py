@@ -119,6 +119,7 @@ def test_hostile_names_of_a_recommendation_are_text():
 def test_a_rollout_shows_every_figure_that_is_known():
     made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), batch=2)
     page = rollout_page(made)
+    assert f"<li><b>{max(made.totals['n_steps'].to_pylist())}</b><span>steps</span></li>" in page
     for table, ident in ((made.totals, "groups"), (made.steps, "steps")):
         section = page[page.index(f'<section id="{ident}"') :]
         head = section[section.index("<thead>") : section.index("</thead>")]

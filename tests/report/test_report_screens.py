@@ -102,6 +102,7 @@ def test_no_page_is_wider_than_a_phone(browser, pages, name, size):
     assert page.ask(f"{OFF_SCREEN}('h1, h2, .evidence, .found li, .tiles b, table.cards th, table.cards td')") == []
 
 
+@pytest.mark.holds("docs/report.md", "are seen without scrolling sideways")
 @pytest.mark.parametrize("size", PHONES)
 @pytest.mark.parametrize("name", PLANS)
 def test_the_figures_that_matter_of_every_group_are_on_a_phone(browser, pages, name, size):

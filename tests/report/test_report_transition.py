@@ -108,6 +108,7 @@ def test_the_caption_says_for_how_long():
 def test_steps_of_a_rollout_are_drawn_as_they_are():
     made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), batch=2)
     steps = made.steps
+    assert made.totals.num_rows
     for row in made.totals.to_pylist():
         mine = [one for one in steps.to_pylist() if one["consumer_group"] == row["consumer_group"]]
         drawn = rollout_transition("g0", mine, row["n_queues"])

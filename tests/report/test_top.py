@@ -23,7 +23,8 @@ from rmqalloc.rollouts._batch_budget import within_budget
 SCALED = [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]
 
 
-def results():
+@pytest.fixture(scope="module")
+def made():
     """A result of every kind."""
     cluster = rmqalloc.read("example:seed")
     group = cluster.groups[0]
@@ -52,11 +53,6 @@ def results():
     ]
 
 
-@pytest.fixture(scope="module")
-def made():
-    return results()
-
-
 def test_a_result_of_every_kind_is_tried(made):
     kinds = {one for one in kinds_of(TableResult) if one.__module__.startswith("rmqalloc.")}
     assert {type(one) for one in made} == kinds
@@ -79,6 +75,7 @@ def faces(result):
     [(-1, ValueError), (-(2**70), ValueError), (True, TypeError), (1.0, TypeError), ("3", TypeError), ([], TypeError)],
 )
 def test_what_is_no_number_of_rows_is_refused_by_every_result(made, wrong, error):
+    assert made
     for result in made:
         for name, ask in faces(result):
             with pytest.raises(
@@ -88,6 +85,7 @@ def test_what_is_no_number_of_rows_is_refused_by_every_result(made, wrong, error
 
 
 def test_any_number_of_rows_from_0_on_is_taken(made):
+    assert made
     for result in made:
         for _, ask in faces(result):
             assert ask(2**70) == ask(np.int64(10**6))
@@ -95,6 +93,7 @@ def test_any_number_of_rows_from_0_on_is_taken(made):
             ask(None)
 
 
+@pytest.mark.holds("docs/commands.md", "At most N rows")
 def test_the_first_rows_are_shown():
     table = pa.table({"n": [1, 2, 3]})
     out = io.StringIO()

@@ -8,7 +8,7 @@ import pytest
 
 from rmqalloc.remoting import RemotingError
 from rmqalloc.remoting.body_fields import AnswerError, whole_of
-from rmqalloc.snapshot.files._parquet_pages import Page, PageError, _of_column
+from rmqalloc.snapshot.files._parquet_pages import Page, PageError, _of_column, pages
 from rmqalloc.snapshot.live._answers import lags
 from rmqalloc.snapshot.live._take import Taker
 from rmqalloc.snapshot.synthetic import synthetic_fleet, write_fleet
@@ -49,6 +49,12 @@ def test_a_page_may_hold_nothing_and_end_with_the_file():
     assert list(_of_column(data, len(data), len(data))) == []
     with pytest.raises(PageError, match="outside of the file"):
         list(_of_column(data, 0, len(data) + 1))
+
+
+def test_row_groups_that_are_a_number_are_damage():
+    footer = bytes([0x45, 2, 0])  # of field 4, where a list of structs should be
+    with pytest.raises(PageError, match="the footer is damaged"):
+        list(pages(footer + len(footer).to_bytes(4, "little") + b"PAR1"))
 
 
 def test_a_synthetic_fleet_may_have_no_unit_and_one_file(tmp_path):

@@ -95,6 +95,7 @@ def test_one_answer_that_does_not_come_makes_no_server_down(slow):
     assert {error.request for error in snapshot.errors} == {"GET_CONSUME_STATS bad"}
 
 
+@pytest.mark.holds("docs/snapshots.md", "A server that fails twice in a row counts as down")
 @pytest.mark.parametrize(("error", "n_down"), [(SilentError, 2), (UnreachableError, 3), (RemotingError, 12)])
 def test_only_failures_in_a_row_make_a_server_down(error, n_down):
     servers = health.Health()
@@ -168,6 +169,8 @@ def test_a_broker_that_freezes_while_clients_are_asked_is_found_out(slow):
     assert any("down for this run" in error.message for error in snapshot.errors)
 
 
+@pytest.mark.holds("docs/how-to/alert.md", "What was not read by then is missing")
+@pytest.mark.holds("docs/commands.md", "what is not read by then is missing (exit code 4)")
 @patiently
 def test_a_deadline_bounds_everything_and_keeps_what_was_read(slow):
     groups = {"done": ["c-0"], "large": [f"c-{i}" for i in range(1000)]}
@@ -194,6 +197,7 @@ def test_a_frozen_broker_does_not_use_up_the_deadline(slow):
     assert {error.source for error in snapshot.errors} == {"broker broker-1"}
 
 
+@pytest.mark.holds("docs/flow.md", "a partial snapshot, exit code 4")
 @pytest.mark.parametrize(
     ("verb", "expected"),
     [("snapshot", 4), ("check", 2), ("plan", 4)],  # the silent broker is a finding of check
@@ -203,16 +207,8 @@ def test_the_command_line_writes_what_was_read_and_says_what_is_missing(verb, ex
     out = tmp_path / "s.json"
     arguments = {"snapshot": ["--out", str(out)], "check": [], "plan": ["--scale", "3", "--strategy", "AVG"]}[verb]
     with Loopback(groups={f"g-{i}": ["c-0", "c-1"] for i in range(50)}, frozen=["broker-1"]) as servers:
-        reached = [
-            "-n",
-            servers.name_server,
-            "--deadline",
-            f"{round(30_000 * slow)}ms",
-            "--timeout",
-            f"{0.4 * slow:.3f}",
-            "--no-running-info",
-        ]
-        code = main([verb, *reached, *arguments])
+        limits = ["--deadline", f"{round(30_000 * slow)}ms", "--timeout", f"{0.4 * slow:.3f}"]
+        code = main([verb, "-n", servers.name_server, "--no-running-info", *limits, *arguments])
     said = capsys.readouterr()
     assert code == expected, said.err
     lines = [line for line in said.err.splitlines() if "the snapshot lacks" in line]
@@ -244,18 +240,8 @@ def test_no_name_server_in_time_is_a_failure(capsys):
 def test_an_interrupt_ends_a_snapshot_at_once(tmp_path, slow):
     out = tmp_path / "s.json"
     with Loopback(frozen=["broker-0", "broker-1"]) as servers:
-        command = [
-            sys.executable,
-            "-m",
-            "rmqalloc",
-            "snapshot",
-            "-n",
-            servers.name_server,
-            "--timeout",
-            str(60 * slow),
-            "--out",
-            out,
-        ]
+        given = ["-n", servers.name_server, "--timeout", str(60 * slow), "--out", out]
+        command = [sys.executable, "-m", "rmqalloc", "snapshot", *given]
         process = tied.popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
         while not servers.count(ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG) and process.poll() is None:
             time.sleep(0.02)

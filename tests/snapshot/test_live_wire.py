@@ -50,6 +50,9 @@ def recorded(cluster, *arguments):
     return asyncio.run(main())
 
 
+@pytest.mark.holds("docs/how-to/index.md", "Nothing is written to your cluster.")
+@pytest.mark.holds("docs/snapshots.md", "The cluster is read and never written to")
+@pytest.mark.holds("README.md", "never writes to it")
 @pytest.mark.parametrize("verb", ["snapshot", "check", "plan"])
 def test_nothing_but_reads_leaves_the_process(cluster, tally, verb):
     done, recording = recorded(cluster, verb, "-g", GROUP, *(["--scale", "3"] if verb == "plan" else []))
@@ -112,6 +115,7 @@ def test_a_broker_that_does_not_answer_makes_it_partial(cluster):
     assert {error.source for error in snapshot.errors} == {"broker sh@broker-b"} and len(snapshot.groups) == 1
 
 
+@pytest.mark.holds("rmqalloc.fetch", "No name server answers, or it refuses.")
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [

@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 from checkout import DATA
+from cli_commands import runner
 
 import rmqalloc
-from rmqalloc.cli import main
 from rmqalloc.snapshot.files import read_snapshots
 from rmqalloc.snapshot.plain_data import SnapshotError
 
@@ -80,6 +80,7 @@ def test_rows_below_a_stack_trace():
     assert errors(snapshot) == set()
 
 
+@pytest.mark.holds("docs/snapshots.md", "and JSON of RocketMQ Dashboard")
 @pytest.mark.parametrize(
     ("name", "command"),
     [
@@ -95,6 +96,7 @@ def test_json_of_the_dashboard_is_refused_by_its_name(name, command):
         read(WRONG / "dashboard-json", name)
 
 
+@pytest.mark.holds("docs/snapshots.md", "their code and description are repeated")
 @pytest.mark.parametrize(
     ("name", "said"),
     [
@@ -102,16 +104,10 @@ def test_json_of_the_dashboard_is_refused_by_its_name(name, command):
             "acl.txt",
             r":2: this is an error of mqadmin topicRoute.*CODE: 1  DESC: .*AclException: The accessKey is not provided",
         ),
-        (
-            "consumerConnection.case-sys-test.txt",
-            r":1: .*mqadmin consumerConnection.*CODE: 17  DESC: No topic route info in",
-        ),
-        (
-            "consumerProgress.case-sys-test.txt",
-            r":1: .*mqadmin consumerProgress.*CODE: 206  DESC: Not found the consumer",
-        ),
+        ("consumerConnection.case-sys-test.txt", r":1: .*mqadmin consumerConnection.*CODE: 17  DESC: No topic route info in"),
+        ("consumerProgress.case-sys-test.txt", r":1: .*mqadmin consumerProgress.*CODE: 206  DESC: Not found the consumer"),
     ],
-)
+)  # fmt: skip
 def test_an_error_of_mqadmin_is_repeated(name, said):
     with pytest.raises(SnapshotError, match=re.escape(name) + said):
         read(WRONG / "error-outputs", name)
@@ -128,6 +124,7 @@ def test_several_routes_without_their_command_lines():
         read(WRONG / "loop-of-routes-in-one-file")
 
 
+@pytest.mark.holds("docs/snapshots.md", "the message says which command to run")
 @pytest.mark.parametrize(
     ("name", "command"),
     [
@@ -143,6 +140,7 @@ def test_other_commands_are_named(name, command):
         read(WRONG / "other-commands", name)
 
 
+@pytest.mark.holds("docs/snapshots.md", "not if it may be one of POP")
 def test_the_retry_topic_of_pop_makes_no_second_group():
     snapshot, _ = read(WRONG / "progress-5x-pop-retry-topic-names-group")
     group = only_group(snapshot)
@@ -186,6 +184,7 @@ def test_a_route_without_a_master():
 # --- What has been right and stays so ---
 
 
+@pytest.mark.holds("rmqalloc.snapshot.files.mqadmin.read", "Return the snapshot of all outputs")
 @pytest.mark.parametrize(
     ("case", "name", "n_clients", "n_lags"),
     [
@@ -282,19 +281,12 @@ def test_a_file_of_windows():
 
 @pytest.fixture
 def run(capsys):
-    """Run a verb; gives the exit code, and all that it printed."""
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        return code, "".join(capsys.readouterr())
-
-    return run
+    return runner(capsys)
 
 
 def test_check_of_what_hides_everything_is_not_clean(run):
-    code, shown = run(
-        "check", "-f", WRONG / "progress-of-all-groups-is-an-empty-green-snapshot" / "consumerProgress.txt"
-    )
+    hidden = WRONG / "progress-of-all-groups-is-an-empty-green-snapshot" / "consumerProgress.txt"
+    code, shown, _ = run("check", "-f", hidden)
     assert code == 4
     assert "0 findings" in shown and "not known: clients of audit" in shown
 
@@ -303,17 +295,17 @@ def test_a_snapshot_of_nothing_is_neither_clean_nor_written(run, tmp_path):
     path, head = tmp_path / "s.yaml", tmp_path / "consumerProgress.txt"
     path.write_text("apiVersion: rmqalloc/v2\nkind: Snapshot\n")
     head.write_text("#Group    #Count  #Version  #Type  #Model  #TPS  #Diff Total\n")
-    code, shown = run("check", "-f", path)
+    code, shown, _ = run("check", "-f", path)
     assert (code, "the snapshot has neither a topic nor a group" in shown) == (4, True)
     for given in (path, head):
         out = tmp_path / "out.json"
-        code, shown = run("convert", given, "--out", out)
+        code, _, shown = run("convert", given, "--out", out)
         assert (code, out.exists()) == (1, False)
         assert "neither a topic nor a group" in shown
 
 
 def test_convert_repeats_the_error_of_mqadmin(run, tmp_path):
     text = WRONG / "error-outputs" / "consumerProgress.case-sys-test.txt"
-    code, shown = run("convert", text, "--out", tmp_path / "s.yaml")
+    code, _, shown = run("convert", text, "--out", tmp_path / "s.yaml")
     assert code == 1
     assert "CODE: 206  DESC: Not found the consumer group consume stats" in shown

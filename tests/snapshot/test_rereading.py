@@ -54,10 +54,15 @@ def not_told(reading):
     return {(one.source, one.request.split()[0]) for one in reading.snapshot.errors}
 
 
-def test_a_reading_says_what_fetch_says_and_unchanged_groups_are_the_same_objects():
-    with Loopback(groups={"g": ["c-0", "c-1"], "h": []}) as servers, Rereader(servers.name_server, every=1) as reader:
+@pytest.mark.parametrize("listed", [[TOPIC], []])
+def test_a_reading_says_what_fetch_says_and_unchanged_groups_are_the_same_objects(listed):
+    """Topics that the name server does not list, such as those of retries, are known by who subscribes to them."""
+    more = {ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER: json.dumps({"topicList": listed})}
+    groups = {"g": ["c-0", "c-1"], "h": []}
+    with Loopback(groups=groups, more=more) as servers, Rereader(servers.name_server, every=1) as reader:
         first, second = reader.read(), reader.read()
         fetched = fetch(servers.name_server)
+    assert [one.name for one in first.snapshot.topics] == [TOPIC]
     assert replace(second.snapshot, fetched_at=None) == replace(fetched, fetched_at=None)
     assert all(one is other for one, other in zip(first.snapshot.groups, second.snapshot.groups, strict=True))
     assert second.is_whole and not second.not_read and second.n_requests == first.n_requests
@@ -121,6 +126,8 @@ def test_clients_that_only_a_silent_broker_lists_have_not_left(no_pauses):
     assert group_of(reading).client_ids == ["c-0"] and reading.not_read == {"g"}
 
 
+@pytest.mark.holds("docs/service.md", "the requests that one broker gets at most (200)")
+@pytest.mark.holds("docs/commands.md", "Requests a second that one broker gets at most")
 def test_no_server_gets_more_requests_than_its_budget():
     groups = {f"g-{i:02}": ["c"] for i in range(40)}
     with (
@@ -204,6 +211,7 @@ class Restarting(Loopback):
         asyncio.run_coroutine_threadsafe(cut(), self._loop).result()
 
 
+@pytest.mark.holds("rmqalloc.snapshot.live.Rereader", "over connections that stay open")
 def test_connections_stay_open_and_are_opened_again_when_a_server_restarts():
     with Restarting() as servers, Rereader(servers.name_server, every=1) as reader:
         for _ in range(3):

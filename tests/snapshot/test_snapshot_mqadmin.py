@@ -14,10 +14,7 @@ from rmqalloc.snapshot.snapshot import Client, Topic, TopicBroker
 MQADMIN = DATA / "mqadmin"
 CLIENTS = sorted(MQADMIN.glob("*/192.0.2.2@*"))
 BROKERS = ("hz@broker-a", "sh@broker-b")
-MODEL = {
-    "order-svc": ["192.0.2.2@c1", "192.0.2.2@c2", "192.0.2.2@c3"],
-    "audit": ["192.0.2.2@a1", "192.0.2.2@a2"],
-}
+MODEL = {"order-svc": ["192.0.2.2@c1", "192.0.2.2@c2", "192.0.2.2@c3"], "audit": ["192.0.2.2@a1", "192.0.2.2@a2"]}
 
 
 def read(*names):
@@ -41,17 +38,6 @@ def route(topic, count):
 
 
 # --- Single outputs ---
-
-
-def test_topic_route_as_json_below_lines_of_logging():
-    assert "|-INFO" in (MQADMIN / "topicRoute.orders.json").read_text()
-    snapshot, warnings = read("topicRoute.orders.json")
-    assert (snapshot.topics, snapshot.groups, warnings) == ((route("orders", 4),), (), ())
-
-
-def test_topic_route_as_a_list():
-    snapshot, warnings = read("topicRoute.payments.txt")
-    assert (snapshot.topics, warnings) == ((route("payments", 2),), ())
 
 
 def test_consumer_connection_names_its_group_by_the_retry_topic(tmp_path):
@@ -129,6 +115,9 @@ WHOLE = ("topicRoute.orders.json", "topicRoute.payments.txt", "consumerConnectio
          "consumerProgress.order-svc.txt", "with_clients.txt", "consumerStatus.audit.txt")  # fmt: skip
 
 
+@pytest.mark.holds(
+    "rmqalloc.snapshot.files.read_snapshots", "Return the snapshot that several outputs of mqadmin make together"
+)
 @pytest.mark.parametrize("turned", [False, True])
 def test_outputs_of_one_cluster_make_one_snapshot(turned, tmp_path):
     names = [*WHOLE, *(str(path.relative_to(MQADMIN)) for path in CLIENTS)]
@@ -203,6 +192,7 @@ def test_addresses_are_matched_with_client_ids(tmp_path):
     assert any("several clients run at 10.0.0.2" in one for one in warnings)
 
 
+@pytest.mark.holds("rmqalloc.snapshot.files.read_snapshot_with_warnings", "such as names that were probably cut")
 def test_a_name_that_was_cut_is_told():
     snapshot, warnings = read("consumerProgress.cut.txt")
     assert {topic.name for topic in snapshot.topics} == {"%RETRY%cut", "t" * 64}
@@ -248,6 +238,8 @@ def test_two_lists_of_connections_keep_the_longer(tmp_path):
         snapshot, warnings = read_snapshots(paths)
         assert snapshot.groups[0].client_ids == ["a", "b"]
         assert "is given twice; the longer is kept" in warnings[0]
+    other = given_text(tmp_path, "consumerConnection.g.log", connection("t", "c", "d"))
+    assert read_snapshots([texts[0], other])[0].groups[0].client_ids == ["a", "b"], "of two as long the first"
 
 
 # --- What is wrong is refused with its place ---
@@ -260,12 +252,9 @@ def cut(name, lines):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("route.txt", cut("topicRoute.payments.txt", 9), r"route.txt:1: topicRoute does not print its topic; name the file"),
-        ("status.txt", cut("consumerStatus.audit.txt", 9), r"this output does not print its group; name the file after it"),
         ("topicRoute.t.txt", cut("topicRoute.payments.txt", 2), "topicRoute -l is cut: its line of dashes is missing"),
         ("topicRoute.t.json", cut("topicRoute.orders.json", 24), "not JSON of mqadmin"),
         ("consumerConnection.g.txt", cut("consumerConnection.order-svc.txt", 4), "consumerConnection is cut"),
-        ("consumerProgress.g.txt", cut("with_clients.txt", 7), "consumerProgress is cut: its Consume TPS is missing"),
         ("consumerProgress.g.txt", PROGRESS_HEAD + "t  b  x  1  1  N/A  0  0\n", "2: a whole number was expected, got 'x'"),
         ("consumerProgress.g.txt", PROGRESS_HEAD + "t  b  0  1\n", "2: a row of consumerProgress is cut"),
         ("consumerProgress.g.txt", PROGRESS_HEAD.replace("#Diff", "#Lag ") + progress_row("t", "b", 0, "N/A"), "2: a row of"),
@@ -282,6 +271,7 @@ def test_what_is_wrong_names_its_place(name, text, said, tmp_path):
         read_snapshots([given_text(tmp_path, name, text)], "mqadmin")
 
 
+@pytest.mark.holds("rmqalloc.snapshot.files.mqadmin.read", "If a file holds no output that is read")
 def test_a_text_without_any_output_is_refused(tmp_path):
     with pytest.raises(SnapshotError, match=r"a.txt:1: holds no output of mqadmin that is read: topicRoute"):
         read_snapshots([given_text(tmp_path, "a.txt", "The command is not found\n")], "mqadmin")

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,7 +40,6 @@ def hashes(texts, before=b""):
     return out.tolist()
 
 
-@settings(deadline=None)
 @given(texts=TEXTS, before=st.binary(max_size=7))
 def test_hashes_and_numbers(texts, before):
     utf8 = [text.encode("utf-8", "surrogatepass") for text in texts]
@@ -51,7 +51,6 @@ def test_hashes_and_numbers(texts, before):
     assert numbers.tolist() == [mixed((java_hash(text) + golden) % 2**64) >> 32 for text in texts]
 
 
-@settings(deadline=None)
 @given(texts=st.lists(st.binary(max_size=40), max_size=20))
 def test_bytes_that_are_no_text_have_one_hash_wherever_they_stand(texts):
     assert hashes(texts) == [hashes([text])[0] for text in texts]
@@ -73,7 +72,8 @@ def slot_of(text, before, after):
     return int(found[1])
 
 
-@settings(deadline=None, max_examples=300)
+@pytest.mark.holds("docs/strategies/ordinal.md", "Its slot is the number at the end of the instance name")
+@settings(max_examples=300)
 @given(ids=st.lists(IDS, max_size=20), before=PARTS, after=PARTS)
 def test_slots_of_client_ids(ids, before, after):
     texts = [

@@ -1,14 +1,12 @@
 """The MD5 kernels against hashlib, once for every instruction set of this machine."""
 
 import hashlib
-import os
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from instruction_sets import isas_of
 from numpy.typing import NDArray
 
 from rmqalloc._engine import md5
@@ -61,17 +59,7 @@ def queue_keys(routes: Sequence[tuple[bytes, bytes, Sequence[int]]]) -> list[byt
     return [b"MessageQueue [topic=%b, brokerName=%b, queueId=%d]" % (t, b, n) for t, b, ids in routes for n in ids]
 
 
-@pytest.fixture(autouse=True, params=md5.available_isas())
-def isa(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run every test under every instruction set, and leave the machine's own choice behind."""
-    before = md5.isa()
-    md5.force_isa(request.param)
-    yield request.param
-    md5.force_isa(before)
-
-
-def test_the_forced_one_is_in_use(isa: str) -> None:
-    assert md5.isa() == isa
+isa = isas_of(md5, autouse=True)
 
 
 def test_values_computed_by_java() -> None:
@@ -212,19 +200,3 @@ def test_bare_rounds(offset: int) -> None:
     blocks[:] = padded.reshape(2, 192, 16).transpose(0, 2, 1)
     md5.bare(blocks, out)
     np.testing.assert_array_equal(out.ravel(), truth(messages))
-
-
-def test_an_unknown_instruction_set_changes_nothing(isa: str) -> None:
-    with pytest.raises(ValueError, match=f"'mmx'; this machine has .*{isa}"):
-        md5.force_isa("mmx")
-    assert md5.isa() == isa
-
-
-@pytest.mark.parametrize(("name", "code", "text"), [(None, 0, ""), ("mmx", 1, "RMQALLOC_ISA")])
-def test_environment_variable(isa: str, name: str | None, code: int, text: str) -> None:
-    program = "from rmqalloc._engine import md5; print(md5.isa())"
-    environment = os.environ | {"RMQALLOC_ISA": name or isa}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout.strip()) == (code, "" if code else isa)
-    assert text in done.stderr
-    assert ("ImportError" in done.stderr) == bool(code)

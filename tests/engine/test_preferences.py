@@ -1,28 +1,21 @@
 """STABLE's matches and drafts of bare numbers under every instruction set, against what its page says in a few lines."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from instruction_sets import isas_of
 
 from rmqalloc._engine import preferences
 
 FENCE = -7
 
 
-@pytest.fixture(params=preferences.available_isas())
-def isa(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run a test under every instruction set, and leave the machine's own choice behind."""
-    before = preferences.isa()
-    preferences.force_isa(request.param)
-    yield request.param
-    preferences.force_isa(before)
+isa = isas_of(preferences)
 
 
 each_isa = pytest.mark.usefixtures("isa")
-quick = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+quick = settings(max_examples=60)
 
 ANY = st.integers(0, 2**32 - 1)
 FEW = st.integers(0, 2)  # many scores are equal
@@ -114,7 +107,6 @@ def test_units_without_queues_or_clients_are_passed_over():
     check([([1, 2], []), ([], [1]), ([3, 4, 5], [6, 7])], in_rounds=False)
 
 
-@settings(deadline=None)
 @given(n_queues=st.integers(1, 5000), n_clients=st.integers(1, 5000))
 def test_room_for_the_most_is_enough_for_all(n_queues, n_clients):
     here = preferences.scratch_sizes(n_queues, n_clients)

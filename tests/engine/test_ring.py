@@ -1,19 +1,13 @@
 """The ring lookup against a dictionary filled as Java fills its TreeMap, once for every instruction set of this machine."""
 
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pytest
-from c_programs import INCLUDES, VECTOR
-from checkout import ROOT
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from instruction_sets import isas_of
 from numpy.typing import NDArray
 
 from rmqalloc._engine import ring
@@ -31,13 +25,7 @@ class Unit(NamedTuple):
     clients: int = 0
 
 
-@pytest.fixture(params=ring.available_isas())
-def isa(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run a test under every instruction set, and leave the machine's own choice behind."""
-    before = ring.isa()
-    ring.force_isa(request.param)
-    yield request.param
-    ring.force_isa(before)
+isa = isas_of(ring)
 
 
 each_isa = pytest.mark.usefixtures("isa")
@@ -102,7 +90,6 @@ def fleets(draw: st.DrawFn) -> tuple[list[list[int]], int, list[Unit], int]:
 
 @each_isa
 @given(fleets())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_small_fleets(fleet: tuple[list[list[int]], int, list[Unit], int]) -> None:
     check(*fleet)
 
@@ -156,32 +143,3 @@ def test_equal_points_go_to_the_last_inserted() -> None:
 @each_isa
 def test_no_units() -> None:
     check([[1, 2]], 2, [])
-
-
-def test_an_unknown_instruction_set_changes_nothing(isa: str) -> None:
-    with pytest.raises(ValueError, match=f"'mmx'; this machine has .*{isa}"):
-        ring.force_isa("mmx")
-    assert ring.isa() == isa
-
-
-@pytest.mark.parametrize(("name", "code", "text"), [(None, 0, ""), ("mmx", 1, "RMQALLOC_ISA")])
-def test_environment_variable(isa: str, name: str | None, code: int, text: str) -> None:
-    program = "from rmqalloc._engine import ring; print(ring.isa())"
-    environment = os.environ | {"RMQALLOC_ISA": name or isa}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout.strip()) == (code, "" if code else isa)
-    assert text in done.stderr
-    assert ("ImportError" in done.stderr) == bool(code)
-
-
-@pytest.mark.slow
-def test_under_sanitizers(tmp_path: Path) -> None:
-    """No access outside the buffers and nothing undefined, whatever the way and the instruction set."""
-    compiler = os.environ.get("CC") or shutil.which("cc")
-    assert compiler, "no C compiler: put cc on the PATH or name one in the environment variable CC"
-    sources = [ROOT / "tests/support/c/ring_sanitize.c", VECTOR / "ring_core.c", VECTOR / "isa.c"]
-    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    program = tmp_path / "ring_sanitize"
-    subprocess.run([compiler, "-g", "-O1", *sanitizers, *INCLUDES, *sources, "-o", program], check=True)
-    done = subprocess.run([program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr

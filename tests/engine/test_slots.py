@@ -4,7 +4,8 @@ Which owner a queue has by draws is compared with the page in tests/strategies/t
 """
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc._engine import slots
@@ -39,7 +40,6 @@ def numbers_of(given_slots):
     return numbers, n
 
 
-@settings(deadline=None)
 @given(lists=st.lists(LISTS | st.just([]), min_size=1, max_size=4))
 def test_numbers_of_clients(lists):
     offsets = np.concatenate([[0], np.cumsum([len(slots_) for slots_ in lists])]).astype(np.int64)
@@ -52,7 +52,7 @@ def test_numbers_of_clients(lists):
     assert numbers[: offsets[-1]].tolist() == [number for of_list, _ in want for number in of_list]
 
 
-@settings(deadline=None)
+@pytest.mark.holds("docs/strategies/ordinal.md", "The loads of present clients differ by one at most")
 @given(
     given_slots=LISTS,
     numbers=st.lists(SEEDS, min_size=1, max_size=300) | st.integers(1, 1500),
@@ -96,7 +96,6 @@ def by_orders(digits, starts, given_slots, m, seed):
     return out.tolist()
 
 
-@settings(deadline=None)
 @given(
     given_slots=st.lists(st.integers(-2, 7), min_size=1, max_size=6).filter(
         lambda found: numbers_of(found)[1] <= DIGITS

@@ -1,25 +1,19 @@
 """Splits against one line of Python each, once for every instruction set of this machine, and what lies around them."""
 
-from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from instruction_sets import isas_of
 
 from rmqalloc._engine import split
 
 FENCE = -7  # what `out` holds where no unit may write
 
 
-@pytest.fixture(params=split.available_isas())
-def isa(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run a test under every instruction set, and leave the machine's own choice behind."""
-    before = split.isa()
-    split.force_isa(request.param)
-    yield request.param
-    split.force_isa(before)
+isa = isas_of(split)
 
 
 each_isa = pytest.mark.usefixtures("isa")
@@ -53,7 +47,6 @@ def check(name, units, before=3, behind=3):
 @each_isa
 @each_split
 @pytest.mark.parametrize("behind", [0, 40])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(units=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 40)), max_size=12), before=st.integers(0, 20))
 def test_many_small_units(name, behind, units, before):
     check(name, units, before, behind)
@@ -62,7 +55,6 @@ def test_many_small_units(name, behind, units, before):
 @each_isa
 @each_split
 @pytest.mark.parametrize("behind", [0, 70])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     sizes=st.lists(st.integers(0, 70), min_size=1, max_size=4),
     clients=st.lists(st.integers(0, 40), min_size=1, max_size=3),
@@ -124,7 +116,6 @@ def test_every_small_unit_among_others(name, most_queues, most_clients):
 
 @each_isa
 @each_split
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(units=st.lists(SMALL, min_size=49, max_size=150), rest=st.lists(SMALL, max_size=3))
 def test_small_units_in_whole_chunks_up_to_the_end(name, units, rest):
     check(name, [(min(n_queues, 32), n_clients % 16) for n_queues, n_clients in units] + rest, behind=0)

@@ -3,13 +3,13 @@
 import gc
 import random
 import weakref
-from collections.abc import Iterator
 from itertools import groupby
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from instruction_sets import isas_of
 
 from rmqalloc._engine import strings
 from rmqalloc.fleet.columns import (
@@ -22,14 +22,7 @@ from rmqalloc.fleet.columns import (
 )
 from rmqalloc.model import joined
 
-
-@pytest.fixture(params=strings.available_isas())
-def isa(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Run a test under every instruction set, and leave the machine's own choice behind."""
-    before = strings.isa()
-    strings.force_isa(request.param)
-    yield request.param
-    strings.force_isa(before)
+isa = isas_of(strings)
 
 
 each_isa = pytest.mark.usefixtures("isa")
@@ -71,7 +64,6 @@ odd = st.text("\x00a\x7f\x80\u07ff\u0800\ud7ff\ud800\udbff\udc00\udfff\ue000\uff
 
 @each_isa
 @pytest.mark.parametrize("texts", [few_letters, ids, odd, few_letters | odd], ids=["letters", "ids", "odd", "mixed"])
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 def test_any_lists(texts, data):
     check(data.draw(st.lists(st.lists(texts, max_size=10), max_size=4)))

@@ -1,19 +1,15 @@
 """Counting kernels against plain Python, once for every instruction set of this machine, and the faces that guard them."""
 
-import os
-import shutil
-import subprocess
 from collections import Counter
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from c_programs import INCLUDES, VECTOR
-from checkout import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from instruction_sets import isas_of
 
 from rmqalloc import Fleet, strategy
 from rmqalloc._engine import tally
@@ -24,13 +20,7 @@ FENCE = 99  # what an output holds where nothing may be written
 ABSENT = tally.ABSENT
 
 
-@pytest.fixture(params=tally.available_isas(), scope="module", autouse=True)
-def isa(request):
-    """Run every test under every instruction set, and leave the machine's own choice behind."""
-    before = tally.isa()
-    tally.force_isa(request.param)
-    yield request.param
-    tally.force_isa(before)
+isa = isas_of(tally, autouse=True)
 
 
 # Around the sizes where vectors, counters and registers are full.
@@ -190,6 +180,7 @@ def test_one_figure_alone_is_the_same(units, first):
     assert [tuple(figures) for figures in out.T.tolist()] == [figures_of(*unit)[:2] for unit in units[first:]]
 
 
+@pytest.mark.holds("docs/how-to/scale.md", "The least possible is what any even assignment would have to move")
 @given(changes(st.integers(0, 5), st.integers(0, 4), most_units=9))
 def test_least_moves_is_the_best_of_all_even_assignments(units):
     out = np.full((3, len(units)), FENCE, np.int32)
@@ -208,10 +199,12 @@ def test_align_merges_by_key(units):
         sides.append((offsets[:-1], order, int32(unit[side] for unit in units).astype(np.uint64), offsets, places))
     offsets, out = np.full(len(units) + 1, FENCE), np.full((2, sum(len(a) + len(b) for a, b in units)), FENCE, np.int32)
     tally.align(*sides[0], *sides[1], offsets, *out)
-    for unit, pairs in zip(units, np.split(out[:, : offsets[-1]].T, offsets[1:-1]), strict=False):
+    wanted = []
+    for unit in units:
         numbered = [{(key, of[:i].count(key)): i for i, key in enumerate(of)} for of in unit]
         keys = sorted(numbered[0].keys() | numbered[1].keys())
-        assert pairs.tolist() == [[side.get(key, ABSENT) for side in numbered] for key in keys]
+        wanted.append([[side.get(key, ABSENT) for side in numbered] for key in keys])
+    assert [out[:, a:b].T.tolist() for a, b in pairwise(offsets)] == wanted
 
 
 # --- The faces ---
@@ -423,17 +416,3 @@ def test_movement_refuses_owners_that_do_not_fit():
     for owners in ([0, 1], [1, 0]):
         with pytest.raises(ValueError, match="names client 1 in unit 0"):
             movement(one, np.array(owners[:1], np.int32), one, np.array(owners[1:], np.int32))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("isa", [tally.isa()], indirect=True)  # the program goes through all of them
-def test_under_sanitizers(tmp_path):
-    """No access outside the buffers and nothing undefined, whatever the sizes and the instruction set."""
-    compiler = os.environ.get("CC") or shutil.which("cc")
-    assert compiler, "no C compiler: put cc on the PATH or name one in the environment variable CC"
-    sources = [ROOT / "tests/support/c/tally_sanitize.c", VECTOR / "tally_core.c", VECTOR / "isa.c"]
-    sanitizers = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-    program = tmp_path / "tally_sanitize"
-    subprocess.run([compiler, "-g", "-O1", *sanitizers, *INCLUDES, *sources, "-o", program], check=True)
-    done = subprocess.run([program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr

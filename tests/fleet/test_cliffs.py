@@ -55,10 +55,13 @@ def test_a_fleet_with_odd_units_is_its_units_one_by_one(one, twin):
     for seed in range(20):
         fleet = Fleet.from_groups(groups(seed))
         owners = one.assign_fleet(fleet, np.full(int(fleet.queue_offsets[-1]), 77, np.int32), "report", threads=2)
-        for unit, (_, topic, queues, ids) in enumerate(groups(seed)):
-            got = owners[fleet.queue_offsets[unit] : fleet.queue_offsets[unit + 1]].tolist()
-            named = [(topic, *queue) for queue in queues]
-            assert got == (reference.owners(twin, named, ids) if queues and ids else [-1] * len(queues))
+        found = [part.tolist() for part in np.split(owners, fleet.queue_offsets[1:-1])]
+        assert found == [owners_of(twin, *unit) for unit in groups(seed)]
+
+
+def owners_of(twin, _, topic, queues, ids):
+    named = [(topic, *queue) for queue in queues]
+    return reference.owners(twin, named, ids) if queues and ids else [-1] * len(queues)
 
 
 @pytest.mark.parametrize("one", STRATEGIES[:4], ids=lambda one: one.get_name())
@@ -168,6 +171,16 @@ def count_hashes(monkeypatch):
     checked = consistent_hash._checked
     monkeypatch.setattr(consistent_hash, "_checked", lambda *a: (keys.append(1), checked(*a))[1])
     return keys
+
+
+def test_pieces_of_one_unit_hash_its_clients_once(monkeypatch):
+    fleet = Fleet.from_groups([("g", "t", [("b", i) for i in range(32)], list("wxyz"))])
+    expected = ConsistentHash().assign_fleet(fleet)
+    for name, size in {"SMALL": 0, "PIECE": 8, "BLOCK": 8}.items():
+        monkeypatch.setattr(hashing, name, size)
+    keys = count_hashes(monkeypatch)
+    assert np.array_equal(ConsistentHash().assign_fleet(fleet), expected)
+    assert sorted(keys) == [8, 8, 8, 8, 4 * 10]
 
 
 @pytest.mark.parametrize("chosen", [[99, 3, 70], [5]])

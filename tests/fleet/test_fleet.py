@@ -227,10 +227,9 @@ def test_what_arrow_brings_is_what_python_brings(units, cuts):
     bounds = [0, *sorted(min(cut, len(plain)) for cut in cuts), len(plain)]
     chunked = pa.concat_tables([table.slice(a, b - a) for a, b in itertools.pairwise(bounds)])
     fleet, expected = Fleet.from_arrow(chunked), Fleet.from_groups(plain)
-    for u in range(len(plain)):
-        assert (fleet.consumer_group(u), fleet.topic(u)) == plain[u][:2]
-        assert fleet.queues_of(u) == expected.queues_of(u)
-        assert fleet.client_ids_of(u) == plain[u][3]
+    assert [fleet.names_of(u) for u in range(fleet.n_units)] == [group[:2] for group in plain]
+    assert [fleet.queues_of(u) for u in range(fleet.n_units)] == [expected.queues_of(u) for u in range(len(plain))]
+    assert [fleet.client_ids_of(u) for u in range(fleet.n_units)] == [group[3] for group in plain]
     for one, other in [(fleet, expected), (fleet.sorted(), expected.sorted())]:
         assert_same_owners(one, other)
 
@@ -388,10 +387,10 @@ def test_any_queues_sort_as_they_should(lists):
     """Runs of ascending ids are sorted as a whole, all others queue by queue."""
     from_arrow = Fleet.from_arrow(table_of("queues", "queue_id", lists, [["x"]] * len(lists)))
     from_groups = Fleet.from_groups([("g", f"t{u % 2}", queues, ["x"]) for u, queues in enumerate(lists)])
+    wanted = [sort_queues([MessageQueue(f"t{u % 2}", *queue) for queue in queues]) for u, queues in enumerate(lists)]
     for fleet in (from_groups, from_arrow):
         in_order = fleet.sorted()
-        for u, queues in enumerate(lists):
-            assert in_order.queues_of(u) == sort_queues([MessageQueue(f"t{u % 2}", *queue) for queue in queues])
+        assert [in_order.queues_of(u) for u in range(in_order.n_units)] == wanted
 
 
 def test_queues_of_several_topics_sort_by_topic_first():

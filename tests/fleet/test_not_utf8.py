@@ -165,6 +165,7 @@ def test_what_is_utf8_is_not_copied_and_lists_keep_their_nulls():
     lists = as_text(pa.array([[b"a\xff", None], None, [], [b"b"]], NAMES))
     assert utf8(lists).to_pylist() == [["a\\xff", None], None, [], ["b"]]
     assert utf8(lists.slice(1)).to_pylist() == [None, [], ["b"]]
+    assert utf8(lists.flatten().cast(pa.string_view())).to_pylist() == ["a\\xff", None, "b"]
     assert utf8(pa.array([1, 2])).to_pylist() == [1, 2]
 
 

@@ -13,6 +13,7 @@ from rmqalloc.evaluation.totals import Totals
 from rmqalloc.snapshot.synthetic import write_fleet
 
 
+@pytest.mark.holds("docs/spark.md", "64 wrong usage, 130 interrupted")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -112,6 +113,7 @@ def raising(monkeypatch):
     return run
 
 
+@pytest.mark.holds("docs/spark.md", "64 wrong usage, 130 interrupted")
 def test_an_interrupted_job_leaves_with_130(raising, capsys):
     assert raising(KeyboardInterrupt()) == 130
     assert capsys.readouterr().err == "interrupted; nothing is complete, and the same command starts again\n"

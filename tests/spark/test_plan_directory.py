@@ -123,6 +123,7 @@ BEFORE = ["nothing", "a part", "a plan"]
 
 def n_steps(before):
     write(folder := Hooked(files_before(before)))
+    assert folder.n_steps > N_PARTS
     return folder.n_steps
 
 
@@ -136,6 +137,7 @@ def test_killed_at_every_step_and_run_again(before, died):
     def die():
         raise Killed
 
+    assert n_steps(before)
     for at in range(1, n_steps(before) + 1):
         files = files_before(before)
         with pytest.raises(Killed):
@@ -151,6 +153,7 @@ def test_killed_at_every_step_and_run_again(before, died):
 @pytest.mark.parametrize("before", BEFORE[:2])
 def test_asleep_at_every_step_while_another_runs(before, overwrite, is_claimed, died):
     claim = {CLAIM: json.dumps(died._asdict())} if is_claimed else {}
+    assert n_steps(before)
     for at in range(1, n_steps(before) + 1 + 3 * is_claimed):
         files, wrote = files_before(before) | claim, []
 
@@ -163,6 +166,7 @@ def test_asleep_at_every_step_while_another_runs(before, overwrite, is_claimed, 
         assert wrote.count(True) == 1 or overwrite
 
 
+@pytest.mark.holds("docs/spark.md", "ends with 0 and changes nothing")
 def test_a_complete_plan_is_left_alone():
     files = files_before("a plan")
     before = dict(files)
@@ -190,6 +194,7 @@ def claimed(path, **claim):
     (path / CLAIM).write_text(json.dumps({"host": HERE.host, "plan": "p", "since": time.time() - 90, **claim}))
 
 
+@pytest.mark.holds("docs/spark.md", "with the process that holds the claim and its age")
 def test_a_living_writer_is_named_with_its_age(tmp_path, died):
     with sleeper() as pid:
         claimed(tmp_path, pids=[died.pids[0], pid])  # its Java works on
@@ -313,6 +318,7 @@ def fleet(path):
         (new / "part-00000.parquet").write_text("")
 
 
+@pytest.mark.holds("docs/spark.md", "is refused in any case")
 @pytest.mark.parametrize(
     ("make", "said", "unless_overwrite"),
     [

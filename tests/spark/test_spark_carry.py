@@ -66,6 +66,7 @@ def test_columns_to_carry_are_chosen_by_name(units):
     assert units.transform(client_load()).columns == ["scenario", "host", "client_id", "n_units", "n_queues"]
 
 
+@pytest.mark.holds("docs/spark.md", "A column named like one of the result is refused")
 @pytest.mark.parametrize(
     ("column", "carry", "error", "words"),
     [

@@ -350,6 +350,7 @@ def test_moved_is_what_one_counts(rows):
     assert arrow_figures.moved(*sides).to_pylist() == [moves_of(*row) for row in rows]
 
 
+@pytest.mark.holds("spark_udfs.functions.least_moves", "Return the fewest queues of every row that could move.")
 @given(rows=st.lists(changes(), max_size=6))
 def test_least_moves_are_those_of_a_fleet(rows):
     def least(before, ids_before, after, ids_after):
@@ -366,9 +367,9 @@ def test_least_moves_are_those_of_a_fleet(rows):
 
 
 def test_numbers_of_clients_are_clients_by_position():
-    before, after = pa.array([[0, 1, 2], [0, 1, 11], [0], [0]]), pa.array([[0, 1, 1], [0, 11, 1], [0], [0]])
-    n_before, n_after = pa.array([3, 12, None, 1]), pa.array([2, 12, 1, 2**30])
-    assert arrow_figures.moved(before, n_before, after, n_after).to_pylist() == [1, 2, None, None]
+    before, after = pa.array([[0, 1, 2], [0, 1, 2], [0], [0]]), pa.array([[0, 1, 1], [0, 2, 2], [0], [0]])
+    n_before, n_after = pa.array([3, 3, None, 1]), pa.array([2, 12, 1, 2**30])
+    assert arrow_figures.moved(before, n_before, after, n_after).to_pylist() == [1, 1, None, None]
     assert arrow_figures.least_moves(before, n_before, after, n_after).to_pylist() == [1, 0, None, None]
 
 
@@ -389,3 +390,9 @@ print(hasattr(spark_udfs, "nothing_of_the_kind"))
     done = python("-c", script)
     said = 'spark_udfs.register_all needs PySpark, which is not installed: pip install "rmqalloc[spark]"'
     assert (done.stdout.splitlines(), done.stderr) == ([said, "False"], "")
+
+
+def test_a_list_of_the_most_owners_is_read_and_a_longer_one_is_null(monkeypatch):
+    monkeypatch.setattr(arrow_figures, "MAX_OF_ROW", 3)
+    metrics = arrow_figures.assignment_metrics(pa.array([[0] * 3, [0] * 4]), pa.array([1, 1])).to_pylist()
+    assert [row and row["n_queues"] for row in metrics] == [3, None]

@@ -80,6 +80,8 @@ def test_an_example_is_a_file_of_scenarios(fleet):
         "brokers", F.col("brokers").cast(BROKERS)
     )
     assert len(named.select(made).first()[0]) == 1 + WHAT_IF
+    with pytest.raises(FileNotFoundError, match="none"):
+        plan("none.json")
     with pytest.raises(ValueError, match="there is no example what; did you mean what-if"):
         plan("example:what")
 

@@ -205,3 +205,43 @@ def test_workers_run_the_interpreter_of_the_driver_unless_another_is_named(monke
         monkeypatch.setattr(module, "os", SimpleNamespace(environ=environ, cpu_count=os.cpu_count))
         module.session("local[1]", conf=conf)
         assert environ.get("PYSPARK_PYTHON") == (given.get("PYSPARK_PYTHON") if is_here else wanted)
+
+
+# --- What a job is given, and what it says ---
+
+
+@pytest.mark.needs("pyspark")
+@pytest.mark.parametrize(
+    ("path", "master", "seen"),
+    [
+        ("/data/out", "local[2]", "/data/out"),
+        ("/data/out", "spark://host:7077", None),
+        ("file:/data/a%20b", "spark://host:7077", "/data/a b"),
+        ("s3a://bucket/out", "local[2]", None),
+    ],
+)
+def test_workers_see_a_path_of_one_machine_and_what_all_share(path, master, seen):
+    from spark_udfs.job._on_worker import worker_path
+
+    assert worker_path(path, SimpleNamespace(conf={"spark.master": master})) == seen
+
+
+@pytest.mark.needs("pyspark")
+def test_a_pinned_table_says_which_version_is_there_now(monkeypatch):
+    from spark_udfs.job import _versions as versions
+
+    there = [(3, "of version 3")]
+    monkeypatch.setattr(versions, "_delta", lambda *_: there[-1])
+    spark = SimpleNamespace(read=SimpleNamespace(options=lambda **_: None))
+    pin = versions.pin(spark, "", "/table", "delta", {})
+    assert pin.identity == pin.now() == "of version 3"
+    there.append((4, "of version 4"))
+    assert (pin.identity, pin.now()) == ("of version 3", "of version 4")
+
+
+@pytest.mark.needs("pyspark")
+def test_the_summary_of_a_job_ends_its_last_line():
+    from spark_udfs.job._plan_summary import as_text
+
+    text = as_text({"plan": "p", "strategy": "AVG", "output": "metrics", "totals": {}, "worst": {}, "worst_by": []})
+    assert text.startswith("plan p: AVG, metrics\n\nscenario") and text.endswith("\n")

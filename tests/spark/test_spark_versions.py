@@ -145,6 +145,8 @@ def test_releases_from_3_5_on_are_taken(text, problem):
     requirements.require_spark(text)
 
 
+@pytest.mark.holds("spark_udfs.session.session", "If PySpark is older than 3.5.")
+@pytest.mark.holds("docs/spark.md", "Refused are PySpark before 3.5, a Java that is too old")
 def test_older_releases_are_refused_and_the_error_says_what_to_install():
     with pytest.raises(
         requirements.SparkTooOldError, match=r'PySpark 3\.5 or newer, got 3\.4\.4: pip install "rmqalloc\[spark\]"'
@@ -152,6 +154,9 @@ def test_older_releases_are_refused_and_the_error_says_what_to_install():
         requirements.require_spark("3.4.4")
 
 
+@pytest.mark.holds("spark_udfs.session.session", "this release of Spark does not run on it")
+@pytest.mark.holds("docs/spark.md", "Refused are PySpark before 3.5, a Java that is too old")
+@pytest.mark.holds("docs/spark-3.5.md", "Java 21 and later are refused")
 @pytest.mark.parametrize(
     ("release", "java", "said"),
     [
@@ -173,9 +178,12 @@ def test_java_is_judged_by_the_release_of_spark(release, java, said):
 
 
 def test_connectors_are_those_that_the_tests_run_with():
-    for name, release in spark_releases.RELEASES.items():
-        published = [one.split(":")[1] for one in (release.delta, release.iceberg) if one]
-        assert list(requirements.CONNECTORS.get(requirements.release_of(name), ())) == published
+    published = {
+        requirements.release_of(name): tuple(one.split(":")[1] for one in (release.delta, release.iceberg) if one)
+        for name, release in spark_releases.RELEASES.items()
+    }
+    assert {release: tuple(requirements.CONNECTORS.get(release, ())) for release in published} == published
+    assert any(published.values())
 
 
 def test_what_works_is_said_of_each_release():
@@ -184,6 +192,7 @@ def test_what_works_is_said_of_each_release():
     assert "pandas_udf" in old["spark columns"] and "arrow_udf" in new["spark columns"]
     assert old["spark data source"] == "needs Spark 4.0" != new["spark data source"]
     first = dict(requirements.works_here((4, 0)))
+    assert dict(requirements.works_here((4, 1)))["spark columns"] == new["spark columns"]
     assert first["spark data source"] == new["spark data source"] and first["spark columns"] == old["spark columns"]
 
 

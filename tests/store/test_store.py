@@ -25,6 +25,9 @@ from rmqalloc.store import (
     write_file,
 )
 from rmqalloc.store import (
+    _disk as disk,
+)
+from rmqalloc.store import (
     _locks as locks,
 )
 from rmqalloc.store import (
@@ -52,7 +55,7 @@ def no_locks(monkeypatch):
 @given(content=st.one_of(st.binary(max_size=99), st.text(st.characters(codec="utf-8"), max_size=50)), name=st.text(
     st.characters(blacklist_categories=("Cs",), blacklist_characters="/\0"), min_size=1, max_size=60
 ).filter(lambda name: name not in (".", "..")))  # fmt: skip
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_what_is_written_is_read_whatever_the_name(tmp_path_factory, content, name):
     path = tmp_path_factory.mktemp("any") / name
     for data in (b"earlier", content):
@@ -62,6 +65,7 @@ def test_what_is_written_is_read_whatever_the_name(tmp_path_factory, content, na
     assert create_file(path, b"later") is False
 
 
+@pytest.mark.holds("docs/command-line.md", "appears whole or not at all")
 def test_until_the_end_the_old_file_stands_and_the_new_one_is_nobodys_business(tmp_path):
     path = tmp_path / "plan.json"
     write_file(path, "old")
@@ -77,6 +81,7 @@ def test_until_the_end_the_old_file_stands_and_the_new_one_is_nobodys_business(t
     assert names(tmp_path) == ["plan.json"]
 
 
+@pytest.mark.holds("docs/writing.md", "Nothing is left behind.")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(errno.ENOSPC, "full"), ValueError("other"), SystemExit])
 @pytest.mark.parametrize("begin", [replaced_file, replaced_directory])
 def test_an_error_leaves_everything_as_it_was(tmp_path, error, begin):
@@ -147,6 +152,7 @@ def test_a_device_a_pipe_and_an_open_file_are_written_to_as_they_are(tmp_path):
     assert names(tmp_path) == ["log"]
 
 
+@pytest.mark.holds("docs/writing.md", "Errors name the path that was given, not the temporary one")
 @pytest.mark.parametrize("path", ["folder", "folder/", "absent/", "absent/file", "file/below"])
 def test_what_cannot_be_a_file_is_refused_by_its_own_name(tmp_path, monkeypatch, path):
     monkeypatch.chdir(tmp_path)
@@ -158,6 +164,7 @@ def test_what_cannot_be_a_file_is_refused_by_its_own_name(tmp_path, monkeypatch,
     assert names(tmp_path) == ["file", "folder"]
 
 
+@pytest.mark.holds("docs/writing.md", "A read-only file is refused")
 def test_a_file_that_is_read_only_is_not_replaced(tmp_path, monkeypatch):
     path = tmp_path / "golden"
     write_file(path, "precious")
@@ -180,6 +187,7 @@ def test_the_longest_names_can_be_written_and_swept(tmp_path, letter):
     assert len(names(tmp_path)) == 2
 
 
+@pytest.mark.holds("docs/writing.md", "under a name that cannot be guessed")
 def test_names_cannot_be_guessed_and_links_laid_there_are_not_followed(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.write_text("precious")
@@ -211,6 +219,13 @@ def test_the_content_is_on_the_disk_before_it_gets_its_name_and_the_name_afterwa
         done.clear()
     fill(tmp_path / "out")
     assert done == ["file", "folder", "folder"]
+
+
+def test_a_link_that_takes_the_place_of_a_new_file_is_not_followed(tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to(__file__)
+    monkeypatch.setattr(os, "lstat", os.stat)  # it was a file when it was looked at
+    with pytest.raises(OSError, match="symbolic links"):
+        disk.sync_tree(tmp_path)
 
 
 def test_a_folder_that_cannot_be_listed_is_no_obstacle(tmp_path, monkeypatch):
@@ -275,6 +290,7 @@ def left_by_a_killed(tmp_path, what):
     assert subprocess.run([sys.executable, "-c", script], check=False, cwd=ROOT).returncode == -9
 
 
+@pytest.mark.holds("docs/writing.md", "is abandoned, whatever the process ids are")
 @pytest.mark.parametrize("what", ["replaced_file", "replaced_directory"])
 def test_the_next_writer_removes_what_a_killed_one_has_left(tmp_path, what):
     left_by_a_killed(tmp_path, what)

@@ -49,8 +49,9 @@ def test_a_retry_topic_is_not_for_them(name):
 @pytest.mark.parametrize("clients", [["a", "b"], ["a@gray", "b@gray"], ["a@Gray", "b@graY"], ["a@gray ", "@gra"]])
 @pytest.mark.parametrize("topic", ["T", "%RETRY%g"])
 def test_of_one_kind_alone_all_divide_all(clients, topic):
-    queues = numbered(5, topic=topic)
-    assert strategy("CANARY", share=0.5).assign(queues, clients).owners.tolist() == [0, 0, 0, 1, 1]
+    queues, made = numbered(5, topic=topic), strategy("CANARY", share=0.5)
+    assert made.assign(queues, clients).owners.tolist() == [0, 0, 0, 1, 1]
+    assert made.assign_fleet(Fleet.from_groups([("g", topic, queues, clients)])).tolist() == [0, 0, 0, 1, 1]
 
 
 @given(st.text("ab*?[]!-.\n😀", max_size=6), st.text("ab*?[]!-.\n😀", max_size=6))
@@ -88,6 +89,7 @@ def test_a_fleet_is_its_groups(threads):
     ]
 
 
+@pytest.mark.holds("docs/strategies/others.md", "with four decimals at most")
 @pytest.mark.parametrize(
     ("params", "error", "said"),
     [

@@ -17,10 +17,9 @@ def test_the_reference_of_cpp_computes_what_javas_does():
     for _ in range(300):
         n, m = random.randrange(1, 40), random.randrange(1, 20)
         queues, ids = [("T", "b", i) for i in range(n)], [f"c{i}" for i in range(m)]
-        for one in ids:
-            cpp = go_reference.CppAvg().allocate("g", one, queues, ids)
-            assert cpp == reference.Avg().allocate("g", one, queues, ids)
-            assert cpp == strategy("AVG", dialect="cpp").allocate("g", one, queues, ids)
+        cpp = [go_reference.CppAvg().allocate("g", one, queues, ids) for one in ids]
+        assert cpp == [reference.Avg().allocate("g", one, queues, ids) for one in ids]
+        assert cpp == [strategy("AVG", dialect="cpp").allocate("g", one, queues, ids) for one in ids]
 
 
 @pytest.mark.parametrize("name", ["CONSISTENT_HASH", "MACHINE_ROOM"])
@@ -35,3 +34,32 @@ def test_what_is_explained_is_who_owns_it(name):
         said = facts["hit"]["client_id"] if name == "CONSISTENT_HASH" else facts.get("client_place", -1)
         assert said == (ids[owner] if name == "CONSISTENT_HASH" else owner)
     assert name == "CONSISTENT_HASH" or {-1, 0, 4} <= set(owners)
+
+
+@pytest.mark.holds("docs/strategies/dialects.md", "is the same object; what it does not have is an error")
+def test_what_a_client_has_as_java_is_javas_and_what_it_lacks_is_an_error():
+    assert type(strategy("AVG", dialect="go")) is type(strategy("AVG", dialect="cpp")) is type(strategy("AVG"))
+    for name, dialect in (("AVG_BY_CIRCLE", "cpp"), ("CONSISTENT_HASH_BOUNDED", "go")):
+        with pytest.raises(ValueError, match=f"has no {name}"):
+            strategy(name, dialect=dialect)
+
+
+@pytest.mark.holds("rmqalloc.strategies.GoConsistentHash", "virtual_nodes is not an integer.")
+@pytest.mark.holds(
+    "rmqalloc.strategies.GoMachineRoom", "machine_rooms is a plain string or holds something else than strings."
+)
+@pytest.mark.holds(
+    "rmqalloc.strategies.MachineRoom", "machine_rooms is a plain string or holds something else than strings."
+)
+@pytest.mark.parametrize("dialect", ["go", "java"])
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("CONSISTENT_HASH", {"virtual_nodes": 1.5}, "virtual_nodes must be an integer, got 1.5"),
+        ("MACHINE_ROOM", {"machine_rooms": "hz"}, "machine_rooms must be a set of names, got the string 'hz'"),
+        ("MACHINE_ROOM", {"machine_rooms": [1]}, r"machine_rooms must hold strings, got \[1\]"),
+    ],
+)
+def test_a_parameter_of_a_wrong_type_is_refused_in_every_dialect(dialect, name, given, said):
+    with pytest.raises(TypeError, match=said):
+        strategy(name, dialect=dialect, **given)

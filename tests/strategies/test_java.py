@@ -76,7 +76,7 @@ def families(witness, say):
     for case, answer in zip(cases, answers, strict=True):
         case["java"] = answer
         by_family[case["setup"].family].append(case)
-    return by_family
+    return dict(by_family)  # a family without a case is an error in every test
 
 
 def in_java_words(error):
@@ -193,6 +193,7 @@ def test_the_reference_answers_as_java(families, family):
 
 @every_family
 def test_allocate_answers_as_java(families, family):
+    assert families[family]
     for cases in per_rule(families[family]):
         rule = cases[0]["setup"].rule.make()
         assert rule.get_name() == cases[0]["java"]["name"]

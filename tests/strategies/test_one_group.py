@@ -32,7 +32,7 @@ GROUPS = {"queues": st.lists(QUEUES, min_size=1, max_size=80), "client_ids": st.
 
 
 @pytest.mark.parametrize(("name", "parameters"), RULES)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(**GROUPS)
 def test_owners_are_those_of_a_fleet(
     name: str, parameters: dict[str, Any], queues: list[MessageQueue], client_ids: list[str]

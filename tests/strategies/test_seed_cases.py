@@ -67,14 +67,6 @@ def test_departure_under_averagely_creates_eight():
     assert set().union(*created.values()) == {*before[departed], 17, 18}
 
 
-def test_departure_seen_as_owners():
-    clients = names(4)
-    stayed = [client for client in clients if client != clients[DEPARTED]]
-    before = np.array(clients)[strategy("AVG").assign(queues_of(24), clients).owners]
-    after = np.array(stayed)[strategy("AVG").assign(queues_of(24), stayed).owners]
-    assert np.flatnonzero(before != after).tolist() == [6, 7, 8, 9, 10, 11, 16, 17]
-
-
 def owning_six():
     """Four ids, the first of a plain family, of which the second owns exactly 6 of the 24 queues, as in the article."""
     for last in range(10, 60):

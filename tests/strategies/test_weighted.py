@@ -41,6 +41,7 @@ def is_possible(weights, rooms):
     return False
 
 
+@pytest.mark.holds("docs/strategies/others.md", "is never more than 4/3 as full")
 def test_at_most_four_thirds_of_the_best():
     draw, cases = random.Random(18), []
     for _ in range(10_000):
@@ -59,6 +60,7 @@ def test_at_most_four_thirds_of_the_best():
         for case, (weights, capacities) in enumerate(cases)
     )
     owners, starts = made.assign_fleet(fleet).tolist(), fleet.queue_offsets.tolist()
+    assert len(cases) == 10_000
     for case, (weights, capacities) in enumerate(cases):
         found = fullest(weights, capacities, owners[starts[case] : starts[case + 1]])
         scaled = [12 * found.denominator * one for one in weights]  # whole numbers throughout, for speed
@@ -114,8 +116,8 @@ def test_every_client_for_itself():
     queues, clients = numbered(9), ["a", "b", "c"]
     made = strategy("WEIGHTED", capacities={"b": 2})
     owners = made.assign(queues, clients).owners.tolist()
-    for i, client in enumerate(clients):
-        assert made.allocate("g", client, queues, clients) == [q for q, o in zip(queues, owners, strict=True) if o == i]
+    answers = [made.allocate("g", client, queues, clients) for client in clients]
+    assert answers == [[q for q, o in zip(queues, owners, strict=True) if o == i] for i in range(3)]
 
 
 @pytest.mark.parametrize(

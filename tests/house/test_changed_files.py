@@ -6,16 +6,8 @@ import changed_files
 import pytest
 from checkout import ROOT
 
-AUTHOR = [
-    "-c",
-    "user.name=A",
-    "-c",
-    "user.email=a@example.org",
-    "-c",
-    "init.defaultBranch=main",
-    "-c",
-    "commit.gpgsign=false",
-]
+SETTINGS = ("user.name=A", "user.email=a@example.org", "init.defaultBranch=main", "commit.gpgsign=false")
+AUTHOR = [word for setting in SETTINGS for word in ("-c", setting)]
 
 
 class Repository:
@@ -132,17 +124,12 @@ def test_the_room_of_a_file(path, room):
     assert changed_files.room_of(path) == room
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "pyx/md5.pyx",
-        "rmqalloc/_engine/__init__.py",
-        "rmqalloc/fleet/_ragged.py",
-        "rmqalloc/model.py",
-        "setup.py",
-        "tests/conftest.py",
-    ],
+BELOW = (
+    "pyx/md5.pyx rmqalloc/_engine/__init__.py rmqalloc/fleet/_ragged.py rmqalloc/model.py setup.py tests/conftest.py"
 )
+
+
+@pytest.mark.parametrize("path", BELOW.split())
 def test_what_everything_stands_on_chooses_everything(path):
     assert changed_files.tests_of(["docs/plan.md", path], ROOT) == changed_files.EVERYTHING
 

@@ -144,11 +144,7 @@ def test_of_clients_that_have_equally_many_the_one_with_less_elsewhere_gets_more
     assert balanced_owners(now, 3, np.array([2, 2, 1])).tolist() == [0, 1, 2, 2]
     assert balanced_owners(now, 3).tolist() == [0, 1, 2, 0]  # the first where that is equal too
     assert balanced_owners(np.array([0, 0, 1, -1]), 2, np.array([9, 0])).tolist() == [0, 0, 1, 1]
-    assert balanced_owners(np.array([0, 0, 1]), 2, np.array([9, 0])).tolist() == [
-        0,
-        0,
-        1,
-    ]  # who has most keeps most, whatever its burden
+    assert balanced_owners(np.array([0, 0, 1]), 2, np.array([9, 0])).tolist() == [0, 0, 1]  # who has most keeps most
 
 
 def test_a_row_that_names_a_broker_and_no_queue():

@@ -39,13 +39,7 @@ def test_x(spark, name_server, tmp_path):
         pathlib.Path(ready).touch()
         END
 """
-SERVERS = (
-    b"NamesrvStartup",
-    b"deploy.master",
-    b"deploy.worker",
-    b"SparkSubmit",
-    *([b"chrom"] if chromium.find() else []),
-)
+SERVERS = [b"NamesrvStartup", b"deploy.master", b"deploy.worker", b"SparkSubmit"] + [b"chrom"] * bool(chromium.find())
 ENDS = {"fails": "raise AssertionError", "waits": "time.sleep(600)"}
 
 
@@ -53,19 +47,8 @@ def run_of_tests(folder, mark, end, *options):
     """A run of one test that has one of every server, at the point where all of them serve."""
     ready, file = folder / "ready", folder / "test_x.py"
     file.write_text(RUN.replace("ready)", f"{str(ready)!r})").replace("END", ENDS[end]), encoding="utf-8")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "conftest",
-        "-p",
-        "no:cacheprovider",
-        "--rootdir",
-        str(folder),
-    ]
-    command += ["-c", str(ROOT / "pyproject.toml"), *options, str(file)]
+    settings = ["-p", "conftest", "-p", "no:cacheprovider", "-c", ROOT / "pyproject.toml", "--rootdir", folder]
+    command = [sys.executable, "-m", "pytest", "-q", *map(str, settings), *options, str(file)]
     out = (folder / "out").open("wb")
     with out:
         return tied.popen(command, env=environment(**{MARK: mark}), cwd=folder, stdout=out, stderr=out), ready

@@ -10,6 +10,8 @@ import package_under_test
 import pytest
 from checkout import ROOT, SUPPORT
 
+KERNELS = ["pyx/md5.pyx", "pyx/vector/md5.h", "setup.py"]
+
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch):
@@ -20,14 +22,7 @@ def nothing_said(monkeypatch):
 def checkout(tmp_path):
     """A small checkout, compiled in place."""
     root = tmp_path / "checkout"
-    for name in (
-        "setup.py",
-        "pyx/md5.pyx",
-        "pyx/vector/md5.h",
-        "rmqalloc/__init__.py",
-        "rmqalloc/_rotated.py",
-        "spark_udfs/__init__.py",
-    ):
+    for name in [*KERNELS, "rmqalloc/__init__.py", "rmqalloc/_rotated.py", "spark_udfs/__init__.py"]:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"# {name}\n")
     (root / ".git").touch()
@@ -61,12 +56,17 @@ def refused(root, imported, **more):
     return said
 
 
-def test_the_checkout_itself_is_tested(checkout):
-    assert package_under_test.problem(checkout, checkout) is None
-
-
-def test_an_edit_of_python_needs_nothing(checkout):
-    (checkout / "rmqalloc/_rotated.py").write_text("# edited\n")
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda checkout: None,
+        lambda checkout: (checkout / "rmqalloc/_rotated.py").write_text("# edited\n"),
+        lambda checkout: os.utime(checkout / "pyx/md5.pyx", (2e9, 2e9)),
+    ],
+    ids=["nothing", "an edit of Python", "times of files"],
+)
+def test_the_checkout_itself_is_tested(checkout, change):
+    change(checkout)
     assert package_under_test.problem(checkout, checkout) is None
 
 
@@ -82,30 +82,20 @@ def test_no_package_at_all(checkout, monkeypatch):
     assert "imported: nothing" in refused(checkout, None)
 
 
-@pytest.mark.parametrize("name", ["pyx/md5.pyx", "pyx/vector/md5.h", "pyx/vector/new.h", "setup.py"])
+@pytest.mark.parametrize("name", [*KERNELS, "pyx/vector/new.h"])
 def test_an_edit_that_is_not_compiled_is_refused(checkout, name):
     (checkout / name).write_text("/* edited */\n")
     assert f"changed since its modules were compiled: {name}\n" in refused(checkout, checkout)
 
 
-def test_a_deleted_source_is_refused(checkout):
-    (checkout / "pyx/vector/md5.h").unlink()
-    assert "pyx/vector/md5.h" in refused(checkout, checkout)
-
-
-def test_times_of_files_do_not_count(checkout):
-    os.utime(checkout / "pyx/md5.pyx", (2e9, 2e9))
-    assert package_under_test.problem(checkout, checkout) is None
-
-
-def test_a_module_that_is_missing_is_refused(checkout):
-    (checkout / f"rmqalloc/_engine/md5{EXTENSION_SUFFIXES[0]}").unlink()
-    assert "not compiled in place: md5\n" in refused(checkout, checkout)
-
-
-def test_modules_of_unknown_sources_are_refused(checkout):
-    (checkout / package_under_test.IN_PLACE).unlink()
-    assert "not known" in refused(checkout, checkout)
+@pytest.mark.parametrize(("gone", "said"), [
+    ("pyx/vector/md5.h", "pyx/vector/md5.h"),
+    (f"rmqalloc/_engine/md5{EXTENSION_SUFFIXES[0]}", "not compiled in place: md5\n"),
+    (package_under_test.IN_PLACE, "not known"),
+])  # fmt: skip
+def test_a_file_that_is_gone_is_refused(checkout, gone, said):
+    (checkout / gone).unlink()
+    assert said in refused(checkout, checkout)
 
 
 def test_a_copy_is_compiled_by_the_program_that_made_it(checkout, environment):

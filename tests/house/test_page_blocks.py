@@ -1,6 +1,5 @@
 """Every block of every page runs, and prints what the page shows."""
 
-import doctest
 from collections import Counter
 
 import page_blocks
@@ -36,11 +35,6 @@ def test_blocks_that_are_not_run_are_few_and_say_why():
     for (reason, page), n in sorted(Counter(left_out).items()):
         print(f"{page}: {n} needs {reason}: {NEEDS[reason]}")
     assert len(left_out) <= N_NOT_RUN
-
-
-def test_the_doctests_of_the_runner():
-    found = doctest.testmod(page_blocks)
-    assert found.attempted and not found.failed
 
 
 def test_the_blocks_of_a_page_are_all_found():

@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 
+import changelog
 import project_urls
 import public_names
 import pytest
@@ -67,9 +68,22 @@ def test_the_licence_and_the_notice_go_with_every_wheel():
     assert "not affiliated with the Apache Software Foundation" in " ".join(notice.split())
 
 
-def test_the_citation_is_of_this_version():
+@pytest.mark.parametrize(("name", "pattern", "n_places"), [
+    ("rmqalloc/version.py", '__version__ = "(.*)"', 1),
+    ("CITATION.cff", "^version: (.*)$", 1),
+    ("java/pom.xml", r"<artifactId>rmqalloc-strategies</artifactId>\s*<version>(.*)</version>", 1),
+    ("docs/deploy.md", r"rmqalloc:([\d.]+\d)", 2),
+    ("deploy/kubernetes/rmqalloc.yaml", r"image: rmqalloc:(\S+)", 1),
+    ("deploy/kubernetes/check.yaml", r"image: rmqalloc:(\S+)", 1),
+])  # fmt: skip
+def test_every_place_names_this_version(name, pattern, n_places):
+    found = re.findall(pattern, (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    assert found == [PROJECT["version"]] * n_places
+
+
+def test_the_citation_has_the_licence_and_the_authors_of_the_package():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["version"] == PROJECT["version"] and citation["license"] == PROJECT["license"]
+    assert citation["license"] == PROJECT["license"]
     assert [one["name"] for one in citation["authors"]] == [one["name"] for one in PROJECT["authors"]]
 
 
@@ -95,10 +109,16 @@ def test_what_is_on_its_way_out_stands_on_the_page_with_its_release():
         for old, new in re.findall(r'@renamed\("(.*?)", "(.*?)"', commands)
     }
     assert len(declared) == 3
-    options = [old for old, *_ in rows if not old.startswith("from ")]
-    assert sorted(old.split()[1] for old in options) == sorted(declared)
+    assert sorted(old.split()[1] for old, *_ in rows if " -" in old) == sorted(declared)
     assert {release for *_, release in rows} == {_renamed.UNTIL}
     assert ("rmqalloc.whatif" in STABILITY) == (ROOT / "rmqalloc" / "whatif").exists()
+
+
+def test_the_changelog_lists_what_is_on_its_way_out():
+    released = changelog.sections(changelog.CHANGELOG.read_text(encoding="utf-8"))
+    deprecated = "\n".join(text for one in released for kind, text in one.parts if kind == "Deprecated")
+    rows = re.findall(r"^\| `.* \| \d+\.\d+\.\d+ \|$", STABILITY, re.MULTILINE)
+    assert rows and [row for row in rows if row not in deprecated.splitlines()] == []
 
 
 # --- Forms ---

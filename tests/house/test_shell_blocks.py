@@ -94,8 +94,9 @@ def check_options(command):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_of_a_page_are_what_a_shell_takes_them_for(page):
-    for command in commands_of(page.read_text(encoding="utf-8")):
-        assert not faults(command), command
+    commands = list(commands_of(page.read_text(encoding="utf-8")))
+    assert [command for command in commands if faults(command)] == []
+    for command in commands:
         shlex.split(command, comments=True)
 
 

@@ -14,9 +14,7 @@ CLASSES = {base.__name__ for made in (*STRATEGIES.values(), ConfigByClient, Wrap
 CLASSES -= {one.__name__ for one in Strategy.__mro__} | {"Generic"}
 
 # `rmqalloc.snapshot` is on the floor of the strategies, so it cannot ask them: it knows what brokers divide by.
-EXCEPTIONS = {
-    "rmqalloc.snapshot.units": {"AVG", "AVG_BY_CIRCLE"},
-}
+EXCEPTIONS = {"rmqalloc.snapshot.units": {"AVG", "AVG_BY_CIRCLE"}}
 
 
 TESTS = ("isinstance", "issubclass", "startswith", "endswith")

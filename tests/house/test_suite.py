@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import empty_loops
 import pytest
 import skips
 import tools
@@ -101,6 +102,10 @@ def test_no_test_changes_the_clock_of_all_threads():
         if path.name != "test_suite.py" and OF_ALL_THREADS.search(path.read_text("utf-8"))
     ]
     assert found == [], "give a clock to the module: monkeypatch.setattr(module, 'time', SimpleNamespace(...))"
+
+
+def test_no_test_passes_where_there_is_nothing_to_look_at():
+    assert empty_loops.of_the_suite() == [], "assert what is looped over before the loop, or compare whole lists"
 
 
 def test_a_program_that_a_cluster_has_started_again_is_no_leak(run):

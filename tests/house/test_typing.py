@@ -1,6 +1,5 @@
 """What type checkers make of the public names, of programs of clients, and of the Python that README.md and docs/*.md show."""
 
-import doctest
 import json
 import subprocess
 import sys
@@ -21,11 +20,6 @@ def mypy(*files):
     command = [sys.executable, "-m", "mypy", "--strict", "--no-pretty", *map(str, files)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=550)
     return "" if done.returncode == 0 else done.stdout + done.stderr
-
-
-def test_a_page_is_a_module_line_by_line():
-    found = doctest.testmod(typed_pages)
-    assert found.attempted and not found.failed
 
 
 def test_public_types_and_the_python_of_all_pages(tmp_path):

@@ -8,19 +8,10 @@ from checkout import ROOT
 from source_modules import MODULES
 
 PHRASES = (
-    *("anew", "of theirs", "of ours", "put right", "made again", "so-many-th", "come to the same", "comes to the same"),
-    *(
-        "all the same",
-        "gravest",
-        "likeliest",
-        "stand still",
-        "stands still",
-        "be it known",
-        "only so many",
-        "what it comes to",
-    ),
+    "anew|of theirs|of ours|put right|made again|so-many-th|come to the same|comes to the same|all the same|gravest|"
+    "likeliest|stand still|stands still|be it known|only so many|what it comes to"
 )
-REFUSED = re.compile(rf"\b({'|'.join(PHRASES)})\b", re.IGNORECASE)
+REFUSED = re.compile(rf"\b({PHRASES})\b", re.IGNORECASE)
 NOUN_PHRASES = {"The", "A", "An", "What", "Who", "Whether", "How", "Those", "Which", "Where", "These", "Why", "Whom"}
 """Words that a function's docstring does not begin with: it says first what the function does."""
 WITHOUT_CALL = {"property", "lazy_property", "contextmanager"}

@@ -70,17 +70,7 @@ def test_every_c_file_of_the_kernels_has_a_target():
     aimed_at = {file for target in c_targets.C_TARGETS.values() for file in target.files}
     assert {path.name for path in (ROOT / "pyx/vector").glob("*_core.c")} == aimed_at
     included = "".join(path.read_text() for path in (ROOT / "tests/support/c").glob("fuzz_*"))
-    promised = (
-        "isa.h",
-        "md5.h",
-        "mix.h",
-        "preferences.h",
-        "ring.h",
-        "rows.h",
-        "split.h",
-        "strings.h",
-        "tally.h",
-    )
+    promised = ("isa.h", "md5.h", "mix.h", "preferences.h", "ring.h", "rows.h", "split.h", "strings.h", "tally.h")
     assert [header for header in promised if f'#include "{header}"' not in included] == []
 
 

@@ -37,19 +37,8 @@ def test_two_hundred_events_are_of_every_kind_and_name_what_is_there():
     with_fields = [event for _, event in made if isinstance(event, dict)]
     assert {event["consumer_group"] for event in with_fields if event.get("topic") == "T3"} == {"T3-b"}
     texts = "".join(event if isinstance(event, str) else json.dumps(event) for _, event in made)
-    for said in (
-        "NaN",
-        "Infinity",
-        "2000000000",
-        "1048577",
-        "2147483648",
-        str(NOW * 1000),
-        "-1",
-        "\\n",
-        "+292278",
-        "null",
-    ):
-        assert said in texts, said
+    odd = ["NaN", "Infinity", "2000000000", "1048577", "2147483648", str(NOW * 1000), "-1", "\\n", "+292278", "null"]
+    assert [said for said in odd if said not in texts] == []
 
 
 def test_of_events_whose_fields_have_their_types_each_is_refused():

@@ -135,9 +135,8 @@ def test_leaves_and_joins_are_what_they_are_called(kind):
 
 def test_clients_stand_in_the_order_of_rocketmq():
     for history in (walk(SMALL, "slot", 0), restart(SMALL, "random", RESTARTS[1], 0)):
-        for step in history.steps:
-            ids = [history.client_ids[client] for client in step]
-            assert ids == sort_client_ids(ids)
+        ids = [[history.client_ids[client] for client in step] for step in history.steps]
+        assert ids == [sort_client_ids(step) for step in ids] != []
 
 
 # --- Owners and figures ---
@@ -374,15 +373,17 @@ def of_kafka(name, histories, shape=SMALL):
 def test_kafkas_stateless_assignors_divide_as_avg_and_by_circle(kafka):
     histories = [walk(SMALL, "random", 0), restart(SMALL, "slot", RESTARTS[3], 0)]
     for name, label in {"range": "AVG", "KIP-848 range": "AVG", "roundrobin": "AVG_BY_CIRCLE"}.items():
-        for theirs, ours in zip(of_kafka(name, histories), owners_of(label, SMALL, histories), strict=True):
-            assert theirs.tolist() == ours.tolist(), name
+        theirs, ours = of_kafka(name, histories), owners_of(label, SMALL, histories)
+        assert [one.tolist() for one in theirs] == [one.tolist() for one in ours] != [], name
 
 
 @pytest.mark.java
 def test_kafkas_stateful_assignors_move_the_least(kafka):
     histories = [walk(SMALL, "random", 0), restart(SMALL, "slot", RESTARTS[0], 0)]
     for name in ("sticky", "cooperative-sticky", "KIP-848 uniform"):
-        for history, owners in zip(histories, of_kafka(name, histories), strict=True):
+        found = of_kafka(name, histories)
+        assert len(found) == 2
+        for history, owners in zip(histories, found, strict=True):
             for step, row in zip(history.steps, owners, strict=True):
                 assert set(row.tolist()) <= set(step)
             had = [replay.loads(row, len(history.client_ids)) for row in owners]

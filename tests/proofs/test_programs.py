@@ -5,10 +5,7 @@ import re
 from checkout import PROOFS, ROOT
 
 README = (PROOFS / "README.md").read_text(encoding="utf-8")
-BESIDE = {
-    "fuzz.wire": PROOFS / "fuzz" / "wire.py",
-    "plan_checker.defects": PROOFS / "plan_checker" / "defects.py",
-}
+BESIDE = {"fuzz.wire": PROOFS / "fuzz" / "wire.py", "bruteforce.defects": PROOFS / "bruteforce" / "defects.py"}
 """Programs within the package of another one."""
 ELSEWHERE = {"movement"}
 """Programs of `benchmarks/` that the table names, too."""

@@ -95,13 +95,6 @@ def test_counts_are_those_by_hand(house, name):
     assert tuple(found[one] for one in program.COUNTS) == COUNTS[name]
 
 
-def test_a_planted_call_is_counted(house):
-    package, verb = house
-    plain, planted = (Trip(package).count(getattr(verb, name)) for name in ("plain", "planted"))
-    more = {name: planted[name] - plain[name] for name in plain}
-    assert more == {"files": 0, "calls": 2, "rooms": 0, "changes": 1, "returns": 1}
-
-
 def test_what_runs_while_a_module_is_imported_does_not_count(house):
     package, verb = house
 

@@ -65,7 +65,9 @@ def test_it_answers_as_numpy_does(name):
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_it_answers_with_several_arrays_as_numpy_does(name):
-    for got, wanted in zip(SEVERAL[name](WIDE), SEVERAL[name](numpy), strict=True):
+    pairs = list(zip(SEVERAL[name](WIDE), SEVERAL[name](numpy), strict=True))
+    assert pairs
+    for got, wanted in pairs:
         assert got.dtype == wanted.dtype
         numpy.testing.assert_array_equal(got, wanted)
 

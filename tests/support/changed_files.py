@@ -17,35 +17,15 @@ from checkout import ROOT
 
 EVERYTHING = ["tests"]
 
-FOUNDATIONS = {
-    "pyx",
-    "_engine",
-    "fleet",
-    "model",
-    "errors",
-    "text",
-    "lazy",
-    "limits",
-    "extras",
-    "timers",
-    "setup.py",
-    "pyproject.toml",
-}
+_ROOMS = "pyx _engine fleet model errors text lazy limits extras timers"
+FOUNDATIONS = {*_ROOMS.split(), "setup.py", "pyproject.toml"}
 """Rooms and files that every test stands on."""
 
 FOLDERS = {"spark_udfs": "spark", "pyx": "engine", "_engine": "engine", "rmqalloc": "house"}
 """Folders of tests that are not named as the room is."""
 
-PAGES = {
-    "docs",
-    "mkdocs.yml",
-    "README.md",
-    "CONTRIBUTING.md",
-    "CHANGELOG.md",
-    "SECURITY.md",
-    "CODE_OF_CONDUCT.md",
-    "CITATION.cff",
-}
+PAGES = {"docs", "mkdocs.yml", "CITATION.cff"}
+PAGES |= {f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY", "CODE_OF_CONDUCT")}
 PAGE_TESTS = ["test_docs", "test_page_blocks", "test_shell_blocks", "test_papers", "test_changelog"]
 
 WORDS = {".github": "workflows", "go": "go_driver", "java": "java_driver"}

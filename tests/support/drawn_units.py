@@ -11,7 +11,6 @@ STRATEGIES = [
 ]  # fmt: skip
 NEARBY = [("MACHINE_ROOM_NEARBY-AVG", {}), ("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", {"virtual_nodes": 2})]
 
-text_or_texts = st.sampled_from
 groups = st.sampled_from(["*", "g*", "g1", ["g2", "?1"], "nothing"])
 topics = st.sampled_from(["*", "T*", "T1", ["t?", "T2"]])
 counts = st.integers(1, 5)

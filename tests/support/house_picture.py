@@ -1,11 +1,11 @@
 """The picture of rooms and floors, from the floors that tests check: ``python tests/support/house_picture.py``."""
 
-import ast
 import re
 import textwrap
 from html import escape
 
 from checkout import ROOT
+from source_modules import FLOORS
 
 PICTURE = ROOT / "docs" / "images" / "house.svg"
 WIDTH, LEFT, GAP, PADDING, LINE = 1000, 62, 10, 10, 15
@@ -22,18 +22,11 @@ path { stroke: #78909c; fill: none }
 
 
 def floors():
-    """Rooms by floor, from the top: those of ``FLOORS`` in the test of layers that CONTRIBUTING.md describes."""
-    source = (ROOT / "tests" / "house" / "test_layers.py").read_text(encoding="utf-8")
-    (table,) = [
-        ast.literal_eval(node.value)
-        for node in ast.parse(source).body
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "FLOORS"
-    ]
+    """Rooms that CONTRIBUTING.md describes by floor, from the top."""
     described, found = captions(), {}
-    for name, floor in table.items():
-        room = name.removesuffix(".*")
-        if room in described:
-            found.setdefault(int(floor), {})[room] = None
+    for name, floor in FLOORS.items():
+        if (room := name.removesuffix(".*")) in described:
+            found.setdefault(floor, set()).add(room)
     return {floor: sorted(rooms) for floor, rooms in sorted(found.items(), reverse=True)}
 
 

@@ -2,28 +2,10 @@
 
 import re
 
-KINDS = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "null": type(None),
-}
-KNOWN = {
-    *("$schema", "$defs", "$ref", "title", "description", "default", "type", "enum", "const", "anyOf", "properties"),
-    *(
-        "required",
-        "additionalProperties",
-        "minProperties",
-        "maxProperties",
-        "items",
-        "minItems",
-        "minLength",
-        "pattern",
-    ),
-    *("minimum", "maximum", "not", "oneOf"),
-}
+KINDS = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "null": type(None)}
+_OF_VALUES = "$schema $defs $ref title description default type enum const anyOf oneOf not minimum maximum"
+_OF_PARTS = "properties required additionalProperties minProperties maxProperties items minItems minLength pattern"
+KNOWN = {*_OF_VALUES.split(), *_OF_PARTS.split()}
 
 
 def faults(value, schema, root, at="$"):

@@ -138,9 +138,9 @@ class LittleBroker:
 
 
 class LittleCluster:
-    """Brokers by name, routes by topic, and the clients that are connected."""
+    """Brokers by name, routes by topic, each with so many queues on every broker, and the clients that are connected."""
 
-    def __init__(self, *names):
+    def __init__(self, *names, **topics):
         self.clock = VirtualClock()
         self.brokers = {name: LittleBroker(self.clock, name) for name in names or ("broker-a",)}
         self.addresses = {}
@@ -148,6 +148,8 @@ class LittleCluster:
             self.addresses[f"{name}:master"] = broker
             broker.notify = self._notify
         self.routes = {}
+        for topic, n_queues in topics.items():
+            self.add_topic(topic, n_queues)
         self.routes_asked = []
         self.name_server_down = False
         self.notices = True

@@ -32,8 +32,7 @@ class Fleet:
     """Clients of one group that come and go."""
 
     def __init__(self, rule, orderly, profile):
-        self.cluster = LittleCluster("broker-a", "broker-b")
-        self.cluster.add_topic("T", 4)
+        self.cluster = LittleCluster("broker-a", "broker-b", T=4)
         self.settings = {"strategy": RULES[rule], "orderly": orderly}
         self.profile = PROFILES[profile]
         self.running = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from types import TracebackType
 from typing import Self
 
 import go_driver
@@ -33,9 +32,7 @@ class GoConsumer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.leave()
 
     def leave(self) -> None:

@@ -41,10 +41,7 @@ from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import ClusterReading, GroupAges
 from rmqalloc.watching import Observer
 
-PAGES = [
-    ROOT / "README.md",
-    *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "notebook.md"),
-]
+PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.name != "notebook.md")]
 """Pages whose blocks are run; the notebook's page is written by running it."""
 
 NEEDS = {

@@ -1,7 +1,6 @@
 """Units as rows of a table: some fine, some bad in every way a row can be."""
 
 import pyarrow as pa
-from plan_twin import most_that_stay
 
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, synthetic_fleet
@@ -85,6 +84,15 @@ def expected(unit, s):
         "skew": max(loads) / (n_queues / n_clients), "moved": 0, "least_moves": n_queues - stay, "clients_affected": 0,
         "cross_room": None, "err_code": 0, "err_msg": None, "owners": owners,
     }  # fmt: skip
+
+
+def most_that_stay(owners, clients, n_queues):
+    """Queues that can stay where they are if all are owned and the loads of the clients differ by one at most."""
+    if not clients:
+        return owners.count(None)
+    share, extra = divmod(n_queues, len(clients))
+    loads = [owners.count(client_id) for client_id in clients]
+    return sum(min(load, share) for load in loads) + min(extra, sum(load > share for load in loads))
 
 
 def assert_assigned(rows, units, words, s):

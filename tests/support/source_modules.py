@@ -5,6 +5,36 @@ from collections import defaultdict
 
 from checkout import ROOT
 
+ROOMS = {
+    1: "client_ids errors extras garbage lazy text timers version",
+    2: "defects globs limits model",
+    3: "store",
+    4: "_engine documents examples results",
+    5: "fleet remoting",
+    6: "strategies snapshot",
+    7: "evidence scenarios rebalance broker",
+    8: "client views",
+    9: "evaluation",
+    10: "ownership",
+    11: "transitions",
+    12: "whatif plans rollouts simulation",  # whatif: former names
+    13: "diffs",
+    14: "audit advice invariants optimisation",
+    15: "watching",
+    16: "guard history",
+    18: "report",
+    20: "service mcp_server",
+    21: "cli",
+    22: "__main__",
+}
+FLOORS = {f"rmqalloc.{room}": floor for floor, rooms in ROOMS.items() for room in rooms.split()}
+FLOORS |= {"spark_udfs.*": 15, "spark_udfs.job": 16}
+FLOORS |= {
+    "spark_udfs": 17,
+    "rmqalloc": 19,
+}  # doors, which show what lies below; only the command line comes in by the second
+"""Rooms by floor: each imports only from floors below its own."""
+
 
 def python_modules(root=ROOT):
     """The source of every module of the two packages, by dotted name."""

@@ -31,10 +31,7 @@ class Release(NamedTuple):
 
 RELEASES = {
     "3.5": Release(
-        "3.5.9",
-        "2.12",
-        "io.delta:delta-spark_2.12:3.3.3",
-        "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0",
+        "3.5.9", "2.12", "io.delta:delta-spark_2.12:3.3.3", "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0"
     ),
     "4.0": Release(
         "4.0.5",

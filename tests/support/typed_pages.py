@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from checkout import ROOT
+from page_blocks import blocks_of
 
 SPECIFICATIONS = {"ordinal.md", "stable.md"}
 """Pages whose Python defines a strategy, to be read in any language: as short as it can be, so without types."""
@@ -16,7 +17,6 @@ PAGES = [
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name not in SPECIFICATIONS | {NOTEBOOK}),
 ]
 
-_FENCE = re.compile(r"^(\s*)```\s*(\w*)")
 _PROMPT = re.compile(r"\s*(?:>>>|\.\.\.)(?: |$)(.*)")
 
 
@@ -25,24 +25,14 @@ def module_of(page: str) -> str:
 
     Of a block with prompts only what stands behind them is taken: the rest is output.
 
-    >>> module_of("Text.\\n```python\\n>>> a = (1,\\n...      2)\\n>>> a\\n(1, 2)\\n```\\n```bash\\nls\\n```").splitlines()
+    >>> module_of("Text.\\n```python\\n>>> a = (1,\\n...      2)\\n>>> a\\n(1, 2)\\n```\\n```bash\\nls\\n```\\n").splitlines()
     ['', '', 'a = (1,', '     2)', 'a', '', '', '', '', '']
     """
-    made: list[str] = []
-    language: str | None = None  # of the block that we are in
-    block: list[str] = []
-    for line in page.splitlines():
-        fence = _FENCE.match(line)
-        if fence is None:
-            (made if language is None else block).append("" if language is None else line)
-            continue
-        if language is not None:
-            made += _statements(block) if language in ("python", "py", "pycon") else [""] * len(block)
-            language, block = None, []
-        else:
-            language = fence[2].lower()
-        made.append("")
-    assert language is None, "a block has no end"
+    made = [""] * len(page.splitlines())
+    for block in blocks_of(page):
+        if block.language == "python":
+            first, statements = page.count("\n", 0, block.start), _statements(block.text.splitlines())
+            made[first : first + len(statements)] = statements
     return "\n".join(made) + "\n"
 
 

@@ -61,7 +61,7 @@ def minute(environment, wheel, page):
         for command, shown in commands(page):
             code, said = run(environment, folder, shlex.split(command))
             lines += [f"$ {command}", said.rstrip("\n"), "$ echo $?", str(code)]
-            if said.split() != shown.split():
+            if said.strip("\n") != shown:
                 wrong.append(f"{command} prints other than the README shows:\n{said}")
     return lines, wrong
 

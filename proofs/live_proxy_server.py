@@ -7,7 +7,6 @@ import json
 import subprocess
 import time
 from collections.abc import Iterator
-from types import TracebackType
 from typing import Self
 
 import tied
@@ -53,9 +52,7 @@ class ProxyServer:
             time.sleep(0.2)
         return self
 
-    def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._process.kill()
         self._process.wait()
 

@@ -7,7 +7,6 @@ import socket
 import struct
 import threading
 from collections.abc import Iterable
-from types import TracebackType
 from typing import Any, Self
 
 HEART_BEAT = 34
@@ -55,9 +54,7 @@ class Foreigner:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._over.set()
         for one in self._sockets:
             one.close()

@@ -49,7 +49,7 @@ def main():
         sys.argv[1:] = ["--seconds", str(QUICK_SECONDS), "--threads", str(THREADS)]
         return stress.main()
     if given.sdist is None:
-        parser.error("name the sdist, such as build/wheel/rmqalloc-0.1.0.tar.gz")
+        parser.error("name the sdist, such as build/wheel/rmqalloc-VERSION.tar.gz")
     folder = given.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     plan = plan_of(folder, None if given.reuse else given.sdist.absolute(), given.seconds)

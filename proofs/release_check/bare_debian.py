@@ -38,7 +38,7 @@ def newcomer(wheel: Path, clone: Path, work: Path) -> list[Check]:
     planned = time.monotonic()
     size = int(inside(root, "du -sk first").split()[0]) / 1024
     figures = f"{suite}: {installed - started:.0f} s to install, {planned - installed:.1f} s for the first plan, {size:.0f} MiB"
-    same = said.split() == shown.split()
+    same = said.strip("\n") == shown
     return [Check(what, same, figures if same else f"the first plan is not the README's: {said[:300]!r}")]
 
 

@@ -25,8 +25,8 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/* pyx/vector/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt' -o -path '*/page/*')
 
-QUICK := beside chaos conformance frozen history load everyday guarded bruteforce silence directories followed faces rows hostile release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
-.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
+QUICK := beside chaos conformance frozen history load everyday guarded bruteforce silence directories followed faces rows hostile promises release targets publishing mutation writing fuzz badday movement spark pythons
+.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site site-search wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement commands instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -48,8 +48,7 @@ help:
 	@echo "make release-check a release rehearsed from a clean clone, written to build/evidence/release.md"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make targets       extension modules for other machines, linked by zig and run by qemu, musl and wine"
-	@echo "make mutation      a sample of machine-made mutants of every room, written to build/evidence/mutation.md"
-	@echo "make strength      mutants that make test misses and make test-all kills, written to build/evidence/strength.md"
+	@echo "make mutation      would the tests fail? machine-made mutants of every room, written to build/evidence/mutation.md"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to build/evidence/movement.md"
 	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to benchmarks/releases/performance.md"
@@ -195,11 +194,12 @@ evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	$(PROOF) silence --report $(EVIDENCE)/silence.md
 	$(PROOF) directories --report $(EVIDENCE)/directories.md
 	$(PROOF) followed_plans --report $(EVIDENCE)/followed-plans.md
-	$(PROOF) plan_checker.defects --report $(EVIDENCE)/planner-defects.md
+	$(PROOF) bruteforce.defects --report $(EVIDENCE)/planner-defects.md
 	$(PROOF) public_faces --report $(EVIDENCE)/public-faces.md
 	$(PROOF) row_faces --report $(EVIDENCE)/row-faces.md
 	$(PROOF) hostile_streams --report $(EVIDENCE)/hostile-streams.md
-	$(PROOF) mutants --report $(EVIDENCE)/mutants.md
+	$(PROOF) promises --report docs/promises.md
+	$(PROOF) mutation --by-hand --report $(EVIDENCE)/by-hand.md
 	$(PROOF) held --report $(EVIDENCE)/answers.md
 	$(PROOF) interrupted_writes --report $(EVIDENCE)/writing.md
 	$(PROOF) fuzz readers --report $(EVIDENCE)/fuzz.md
@@ -231,7 +231,7 @@ evidence: install $(VENV)/site-tools | $(EVIDENCE)
 	$(PROOF) member_speed
 	$(PROOF) beside_java --report $(EVIDENCE)/beside-java.md
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
-	$(MAKE) --no-print-directory --keep-going mutation strength targets pythons performance release-check # one that fails stops no other
+	$(MAKE) --no-print-directory --keep-going mutation targets pythons performance release-check # one that fails stops no other
 # What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.
 release-check: $(VENV)/packages | $(EVIDENCE)
 	$(PROOF) release_check --report $(EVIDENCE)/release.md
@@ -254,12 +254,9 @@ quick-everyday:
 	$(PROOF) everyday --quick
 quick-guarded:
 	$(PROOF) guarded_restart --quick
-quick-mutants:
-	$(PROOF) mutants --quick
 quick-mutation:
 	$(PROOF) mutation --quick
-quick-strength:
-	$(PROOF) strength --quick
+	$(PROOF) mutation --by-hand --quick
 quick-writing:
 	$(PROOF) interrupted_writes --quick
 quick-fuzz:
@@ -279,6 +276,8 @@ quick-hostile:
 	$(PROOF) hostile_streams --quick
 quick-silence:
 	$(PROOF) silence --quick
+quick-promises:
+	$(PROOF) promises --quick
 quick-directories:
 	$(PROOF) directories --quick
 quick-bruteforce:
@@ -296,12 +295,9 @@ quick-movement:
 # Those that the last change touches, and an eighth of the rest in turn.
 proofs-in-turn: install
 	chosen=$$(PYTHONPATH=tests/support $(BIN)/python -m areas) && $(MAKE) --no-print-directory -j 2 $$chosen
-# Hours of one processor if nothing is kept in .cache/mutation; what was killed by a test that has not changed is not tried again.
+# Java 17 and Maven; minutes if little has changed since proofs/mutation/verdicts.tsv was written, which this rewrites, else hours.
 mutation: install | $(EVIDENCE)
-	$(PROOF) mutation --report $(EVIDENCE)/mutation.md
-# Two hours of one processor, with Java 17 and Maven; an interrupted run goes on.
-strength: install | $(EVIDENCE)
-	$(PROOF) strength --budget 3000 --report $(EVIDENCE)/strength.md
+	$(PROOF) mutation --all --report $(EVIDENCE)/mutation.md
 # Java 17 and Maven; some tens of minutes.
 movement: install | $(EVIDENCE)
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 RECORD = np.dtype([("key", "<i4"), ("number", "<i4"), ("offset", "<i8"), ("at", "<i8")])
+AROUND = 2
+"""Offsets on either side of a lost message whose deliveries are reported."""
 GRACE = 10.0
 """Seconds after an event has settled for which a redelivery may be its consequence: members store offsets every 5 s."""
 
@@ -50,6 +52,22 @@ class Handover(NamedTuple):
     """Offset at which it begins, less that at which the other stopped: 0 is right, less came twice, more was left out."""
 
 
+class Delivery(NamedTuple):
+    """A message that a member was given."""
+
+    offset: int
+    member: int
+    at: float  # ms since the epoch
+
+
+class Lost(NamedTuple):
+    """A stored message that no member was given, and the deliveries of the offsets around it in the order of time."""
+
+    place: Place
+    offset: int
+    around: list[Delivery]
+
+
 class Judged(NamedTuple):
     """What became of the messages of a group."""
 
@@ -63,6 +81,7 @@ class Judged(NamedTuple):
     out_of_order: Counter[str]  # by event
     handovers: list[Handover]
     sent_back: int = 0
+    lost_messages: Sequence[Lost] = ()
 
     def wrong(self, in_order: bool) -> list[str]:
         """Return what must not be."""
@@ -134,7 +153,24 @@ def judged(given: Given, sent: Sent, spans: Sequence[Span], kinds: Sequence[str]
         disorder.update(_span(spans, one.at[place] / 1000).event for place in _late(one))
         handovers += _handovers(one, spans, kinds)
     lost = n_stored - n_right
-    return Judged(n_stored, n_right, lost, foreign, missing, twice, unexplained, disorder, handovers, given.sent_back)
+    return Judged(
+        n_stored, n_right, lost, foreign, missing, twice, unexplained, disorder, handovers, given.sent_back,
+        lost_of(found, sent.ends),
+    )  # fmt: skip
+
+
+def lost_of(queues: Mapping[Place, Deliveries], ends: Mapping[Place, int]) -> list[Lost]:
+    """List stored messages that no member was given, each with the deliveries around it."""
+    nothing = Deliveries(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int64))
+    found = []
+    for place, end in ends.items():
+        given = queues.get(place, nothing)
+        for offset in np.setdiff1d(np.arange(end), given.offsets).tolist():
+            near = np.flatnonzero(np.abs(given.offsets - offset) <= AROUND)
+            columns = (given.offsets[near].tolist(), given.members[near].tolist(), (given.at[near] / 1000).tolist())
+            around = [Delivery(*row) for row in zip(*columns, strict=True)]
+            found.append(Lost(place, offset, around))
+    return found
 
 
 def _again(one: Deliveries) -> Iterator[tuple[int, int]]:

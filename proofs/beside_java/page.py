@@ -58,7 +58,9 @@ def wrong(played: Played) -> list[str]:
         f"{event.name}, {one.group.name}: {one.wrong}" for event in played.events for one in event.groups if one.wrong
     ]
     for one in played.events[0].groups:
-        found += [f"{one.group.name}: {text}" for text in played.messages[one.group.name].wrong(one.group.orderly)]
+        name = one.group.name
+        found += [f"{name}: {text}" for text in played.messages[name].wrong(one.group.orderly)]
+        found += played.losses[name]
     return found + [f"retry topic of {name}: {text}" for name, text in played.retries.items() if text]
 
 

@@ -8,15 +8,17 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 from live_consumers import Consumers
 
-from beside_java.deliveries import Judged, Sent, Span, judged, read
+from beside_java.deliveries import Judged, Lost, Place, Sent, Span, judged, read
 from beside_java.owners import Settled, retry_difference, settled
-from beside_java.stage import Stage, now
-from beside_java.wire import Server, client_ids, max_offset
+from beside_java.stage import Group, Stage, now
+from beside_java.wire import Server, client_ids, committed, max_offset
 
 SETTLES_WITHIN = 100.0
 EXPIRES_WITHIN = 240.0
@@ -26,6 +28,9 @@ BROKER = "sh@broker-b"
 BATCH = 200
 COMES_WITHIN = 45.0
 """Seconds without any further message after which no more is expected: longer than a member needs to look around."""
+
+MOST_LOST = 5
+"""Lost messages of a group that are told in full."""
 
 JAVA_KEPT, JAVA_VICTIM, PYTHON_KEPT, PYTHON_VICTIM = "java-kept", "java-victim", "python-kept", "python-victim"
 """Processes; the victims are killed and frozen."""
@@ -40,6 +45,14 @@ class Event(NamedTuple):
     groups: list[Settled]
 
 
+class Commits(NamedTuple):
+    """What groups had committed of each queue once an event had settled, which is before the next one; -1 for nothing."""
+
+    event: str
+    at: float  # ms since the epoch
+    offsets: dict[tuple[str, Place], int]
+
+
 class Played(NamedTuple):
     """All events on one stage, what became of the messages of each group, and its owners of the retry topic."""
 
@@ -49,6 +62,8 @@ class Played(NamedTuple):
     messages: dict[str, Judged]
     retries: dict[str, str]
     notes: list[str]
+    losses: dict[str, list[str]]
+    """What is known of lost messages, by group."""
 
 
 class Play:
@@ -67,6 +82,7 @@ class Play:
         self.stage, self._sender, self._per_second = stage, sender, per_second
         self.events: list[Event] = []
         self.notes: list[str] = []
+        self._commits: list[Commits] = []
         self._n_sent, self._unsure = 0, set[int]()
         self._flows = False
 
@@ -177,6 +193,7 @@ class Play:
         retries = {one.name: retry_difference(self.stage, one) for one in self.stage.groups}
         for name in list(self.stage.members):
             self.stage.leave(name)
+        self._note_commits("all leave")
         stage, names = self.stage, list(self.stage.kinds)
         sent = Sent(self._n_sent, frozenset(self._unsure), self._ends())
         spans = [Span(one.name, one.began, one.end) for one in self.events]
@@ -184,7 +201,23 @@ class Play:
         messages = {
             one.name: judged(read(stage.home, one.name, stage.topic, names), sent, spans, kinds) for one in stage.groups
         }
-        return Played(release, len(stage.queues), self.events, messages, retries, self.notes)
+        losses = {
+            group.name: [self._told(group, lost) for lost in messages[group.name].lost_messages[:MOST_LOST]]
+            for group in stage.groups
+        }
+        return Played(release, len(stage.queues), self.events, messages, retries, self.notes, losses)
+
+    def _told(self, group: Group, lost: Lost) -> str:
+        """Tell what is known of a lost message: its deliveries around, what was committed, and the members' logs."""
+        (address, queue_id), names = lost.place, list(self.stage.kinds)
+        broker = next((name for name, where in self.stage.cluster.running.items() if where == address), address)
+        lines = [f"offset {lost.offset} of queue {queue_id} of {broker} never came to {group.name}"]
+        lines += [f"  {_clock(one.at)} offset {one.offset} given to {names[one.member]}" for one in lost.around]
+        for commits in self._commits:
+            offset = commits.offsets.get((group.name, lost.place), "not known")
+            lines.append(f"  {_clock(commits.at)} committed after {commits.event!r}: {offset}")
+        lines += [f"  {line}" for line in self.stage.logged(group, broker, queue_id)]
+        return "\n".join(lines)
 
     def _await(
         self,
@@ -195,10 +228,21 @@ class Play:
         began: float | None = None,
     ) -> None:
         groups = settled(self.stage, since, within, but)
+        self._note_commits(event)
         begun = min(since.values()) if began is None else began
         self.events.append(Event(event, begun, now(), groups))
         said = ", ".join(f"{one.group.name} {one.seconds:.1f} s {one.wrong}".strip() for one in groups)
         print(f"  {event}: {said}", file=sys.stderr, flush=True)
+
+    def _note_commits(self, event: str) -> None:
+        """Note what every group has committed of every queue."""
+        offsets = {}
+        for address in self.stage.cluster.running.values():
+            with Server(address) as broker:
+                for group, queue_id in product(self.stage.groups, range(self.stage.per_broker)):
+                    offset = committed(broker, group.name, self.stage.topic, queue_id)
+                    offsets[group.name, (address, queue_id)] = offset
+        self._commits.append(Commits(event, now(), offsets))
 
     def _listed_again(self) -> str:
         """Client ids that the broker lists more than once, by group."""
@@ -236,3 +280,8 @@ def wait_for_retries(stage: Stage) -> None:
     deadline = time.monotonic() + SETTLES_WITHIN
     while any(retry_difference(stage, one) for one in stage.groups) and time.monotonic() < deadline:
         time.sleep(0.5)
+
+
+def _clock(at: float) -> str:
+    """Time of day, UTC, of milliseconds since the epoch."""
+    return datetime.fromtimestamp(at / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]

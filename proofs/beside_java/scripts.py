@@ -81,15 +81,16 @@ def join_and_leave(play: Play) -> None:
     play.leave("sh-python-7", "Python member leaves")
 
 
-def quick() -> Section:
-    """A few events with members that look around every second; nothing expires."""
+def quick(times: int = 1) -> list[Section]:
+    """A few events with members that look around every second, played so many times on one cluster; nothing expires."""
     with LiveCluster() as cluster, Consumers(cluster.name_server) as sender:
-        return quick_on(cluster, sender)
+        return [quick_on(cluster, sender, f"-{turn}") for turn in range(times)]
 
 
-def quick_on(cluster: LiveCluster, sender: Consumers) -> Section:
-    """The quick form on a cluster that runs."""
-    with Stage(cluster, QUICK_GROUPS, "beside-quick", 4, is_quick=True) as stage:
+def quick_on(cluster: LiveCluster, sender: Consumers, suffix: str = "") -> Section:
+    """The quick form on a cluster that runs; names of the topic and the groups end with ``suffix``."""
+    groups = [group._replace(name=f"{group.name}{suffix}") for group in QUICK_GROUPS]
+    with Stage(cluster, groups, f"beside-quick{suffix}", 4, is_quick=True) as stage:
         play = Play(stage, sender, PER_SECOND)
         play.begin({JAVA_KEPT: ["hz-java-0"], PYTHON_KEPT: ["sh-python-1"]})
         play.join(PYTHON_KEPT, "hz-python-2", "Python member joins")

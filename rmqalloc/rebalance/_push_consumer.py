@@ -316,6 +316,7 @@ class RebalancePush(RebalanceImpl):
             return -1
         timestamp = self._consumer.consume_timestamp
         offset = yield from offset_without_history(self.client_factory, queue, where, timestamp)
+        log.info("%s has no stored offset of %s: %s is %d", self.consumer_group, queue, where.name, offset)
         if offset < 0 and raises:
             raise ClientError(f"a broker gave the first offset of {queue} as {offset}", ResponseCode.SYSTEM_ERROR)
         return offset

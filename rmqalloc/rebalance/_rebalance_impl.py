@@ -322,6 +322,7 @@ class RebalanceImpl(ABC):
             process_queue.locked = True
             next_offset = yield from first_offset(queue)
             if next_offset >= 0 and table.setdefault(queue, process_queue) is process_queue:
+                log.info("%s begins to read %s at offset %d", self.consumer_group, queue, next_offset)
                 requests.append(PullRequest(self.consumer_group, queue, process_queue, next_offset))
         if not all_locked and factory.profile.lock_retry_delay is not None:
             factory.rebalance_later(factory.profile.lock_retry_delay)

@@ -3,7 +3,7 @@
 import struct
 
 import pytest
-from beside_java.deliveries import RECORD, Sent, Span, judged, read
+from beside_java.deliveries import RECORD, Delivery, Lost, Sent, Span, judged, read
 from beside_java.owners import difference
 from beside_java.seen import info_of
 
@@ -54,6 +54,21 @@ def test_a_true_story_passes(tmp_path):
 def test_every_fault_is_found(tmp_path, story, more, says):
     [wrong] = judge(tmp_path, story, **more).wrong(in_order=True)
     assert says in wrong
+
+
+def test_a_lost_message_is_told_with_the_deliveries_around_it(tmp_path):
+    story = [delivery for delivery in STORY if delivery[2] != 1] + [(1, 5, 5, 13)]
+    found = judge(tmp_path, story, n=6, end=6).lost_messages
+    around = [(0, 0, 1), (2, 0, 3), (2, 1, 10.5), (3, 1, 11)]
+    assert found == [Lost(("a", 0), 1, [Delivery(offset, member, 1000 * at) for offset, member, at in around])]
+    assert judge(tmp_path, STORY).lost_messages == []
+
+
+def test_all_messages_of_a_queue_that_nobody_was_given_are_lost(tmp_path):
+    judge(tmp_path, STORY)
+    sent = Sent(7, frozenset(), {("a", 0): 5, ("a", 1): 2})
+    found = judged(read(tmp_path, "g", "T", NAMES), sent, SPANS, KINDS).lost_messages
+    assert found == [Lost(("a", 1), 0, []), Lost(("a", 1), 1, [])]
 
 
 def test_what_may_or_may_not_have_been_sent_is_not_missed(tmp_path):

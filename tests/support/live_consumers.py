@@ -127,6 +127,12 @@ class Consumers:
         shown = {name: one for name, one in self.do("show").items() if name.startswith(f"{group}/")}
         return {one["client_id"]: sorted(MessageQueue(*queue) for queue in one["queues"]) for one in shown.values()}
 
+    def log_lines(self) -> list[str]:
+        """Return what its members have logged; Java's client writes files of its own."""
+        files = [self._home / "consumers.log", *sorted(self._home.glob("logs/rocketmqlogs/*.log"))]
+        texts = [file.read_text(encoding="utf-8", errors="replace") for file in files]
+        return [line for text in texts for line in text.splitlines()]
+
     def kill(self) -> None:
         """End the process at once, as a machine that loses power."""
         self.process.kill()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import struct
 import sys
 import threading
@@ -19,7 +20,7 @@ from typing import Any
 
 from live_rules import rule_of
 
-from rmqalloc.client import PushConsumer
+from rmqalloc.client import ConsumeFromWhere, PushConsumer
 from rmqalloc.rebalance import Intervals
 from rmqalloc.remoting import MessageModel
 
@@ -101,6 +102,9 @@ class Members:
             instance_name=command.get("instance", name),
             orderly=bool(command.get("orderly")),
             message_model=MessageModel.BROADCASTING if command.get("broadcasting") else MessageModel.CLUSTERING,
+            consume_from_where=ConsumeFromWhere.FIRST_OFFSET
+            if command.get("from_first")
+            else ConsumeFromWhere.LAST_OFFSET,
             heartbeat_v2=bool(command.get("heartbeat_v2")),
             intervals=self._intervals,
         )
@@ -148,6 +152,7 @@ async def commands() -> AsyncIterator[dict[str, Any]]:
 
 async def main() -> None:
     """Obey until the input ends."""
+    logging.basicConfig(format="%(asctime)s %(name)s %(message)s", level=logging.INFO)  # on standard error
     members = Members(sys.argv[1], json.loads(sys.argv[2]))
     watch = asyncio.create_task(members.watch())
     say({"ready": True})

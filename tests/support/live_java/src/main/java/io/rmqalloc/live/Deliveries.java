@@ -1,14 +1,14 @@
 package io.rmqalloc.live;
 
+import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
@@ -21,22 +21,22 @@ import org.apache.rocketmq.common.message.MessageExt;
  * Every message that consumers of this process were given, in a file, one write each, so that what a killed process was given
  * is known: key, number in the body ("message 17"; -1 for none), offset and microseconds of the Unix clock; 4, 4, 8 and 8
  * bytes, the lowest first. A file of the same name with ".keys" has a line for each key, in order: group, name of the consumer,
- * topic, address of the broker, queue. Written where the property rmqalloc.deliveries names the file.
+ * topic, address of the broker, queue. Written where the property rmqalloc.deliveries names the file. The files are plain streams:
+ * a consumer that shuts down interrupts its threads, and a thread that is interrupted while it writes closes a channel for all.
  */
 final class Deliveries {
     static final Deliveries FILE = System.getProperty("rmqalloc.deliveries") == null
         ? null : new Deliveries(Path.of(System.getProperty("rmqalloc.deliveries")));
 
-    private final Path names;
-    private final FileChannel records;
-    private final ByteBuffer record = ByteBuffer.allocateDirect(24).order(ByteOrder.LITTLE_ENDIAN);
+    private final FileOutputStream names;
+    private final FileOutputStream records;
+    private final ByteBuffer record = ByteBuffer.allocate(24).order(ByteOrder.LITTLE_ENDIAN);
     private final Map<String, Integer> keys = new HashMap<>();
 
     private Deliveries(Path file) {
-        names = file.resolveSibling(file.getFileName() + ".keys");
         try {
-            Files.createFile(names);
-            records = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+            names = new FileOutputStream(Files.createFile(file.resolveSibling(file.getFileName() + ".keys")).toFile());
+            records = new FileOutputStream(Files.createFile(file).toFile());
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
@@ -55,10 +55,7 @@ final class Deliveries {
                 record.putInt(number(message.getBody()));
                 record.putLong(message.getQueueOffset());
                 record.putLong(now.getEpochSecond() * 1_000_000 + now.getNano() / 1000);
-                record.flip();
-                while (record.hasRemaining()) {
-                    records.write(record);
-                }
+                records.write(record.array());
             }
         } catch (IOException error) {
             throw new UncheckedIOException(error);
@@ -70,7 +67,7 @@ final class Deliveries {
         if (known == null) {
             known = keys.size();
             keys.put(line, known);
-            Files.writeString(names, line + "\n", StandardOpenOption.APPEND);
+            names.write((line + "\n").getBytes(StandardCharsets.UTF_8));
         }
         return known;
     }

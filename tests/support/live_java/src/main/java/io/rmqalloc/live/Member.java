@@ -12,14 +12,15 @@ import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
 import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
 import org.apache.rocketmq.client.impl.consumer.DefaultLitePullConsumerImpl;
 import org.apache.rocketmq.client.impl.consumer.RebalanceImpl;
+import org.apache.rocketmq.common.consumer.ConsumeFromWhere;
 import org.apache.rocketmq.common.message.MessageExt;
 import org.apache.rocketmq.common.message.MessageQueue;
 
 /**
  * One consumer. Of the command: name, group, topics, strategy and its parameters, instance (by default the name: two members
  * of one instance name share a client id in two processes), kind (push or lite_pull), orderly, broadcasting, tags (of all topics
- * of a push consumer; every message by default), server_assignment for a push consumer whose queues the broker assigns, and
- * heartbeat_v2.
+ * of a push consumer; every message by default), server_assignment for a push consumer whose queues the broker assigns,
+ * from_first for a push consumer that reads a queue without a stored offset from its first message, and heartbeat_v2.
  */
 final class Member {
     private static final int LOOK_EVERY_MS = Integer.getInteger("rmqalloc.lookEvery", 30_000);
@@ -51,6 +52,9 @@ final class Member {
         }
         if (command.getBooleanValue("heartbeat_v2")) {
             Release.useSecondHeartbeat(consumer);
+        }
+        if (command.getBooleanValue("from_first")) {
+            consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         }
         consumer.setConsumeThreadMin(1);
         consumer.setConsumeThreadMax(1);

@@ -1,23 +1,16 @@
-"""Hypothesis profiles, the one Spark session and the one real cluster of a test run."""
+"""The one Spark session and the one real cluster of a test run."""
 
 import os
 import signal
 import sys
 
 import cache
-import hypothesis
+import hypothesis_budget
 import package_under_test
 import pytest
 
 # "selected" is first, as "order" imports it.
 pytest_plugins = ["selected", "invariants_kept", "leaks", "order", "skips", "starts", "time_limits"]
-
-# "ci" finds the same examples in every run; "dev" looks for new ones, "nightly" for very many; see `examples`.
-hypothesis.settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True, database=None)
-hypothesis.settings.register_profile("dev", max_examples=25, deadline=None)
-hypothesis.settings.register_profile("nightly", max_examples=1000, deadline=None)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
-
 
 # Where tests are started in the background, Ctrl-C is ignored, by every program that they start, too: some tests send one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -28,6 +21,7 @@ def pytest_configure(config):
     """Refuse to test another package than the one meant, once and not in every worker."""
     if not hasattr(config, "workerinput") and (problem := package_under_test.problem()):
         raise pytest.UsageError(problem)
+    hypothesis_budget.load(config.getoption("part"))
     from programs import QUICK_START
 
     # Every program that a test starts takes these over: the driver of a Spark session is one of them.

@@ -4,8 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc.advice._config_lists import balanced_owners
@@ -70,7 +71,7 @@ def check_lists(lists, counts, balanced):
 
 @pytest.mark.holds("docs/rollout.md", "no even allocation moves fewer queues")
 @given(counts_of_topics, st.integers(1, 7), rules, st.sampled_from(["topic", "total"]))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_lists_are_even_and_take_the_fewest_moves(counts, n_clients, rule, balanced):
     advice = advise(snapshot_of(counts, n_clients, rule), balance=balanced)
     [lists] = advice.assignments
@@ -80,7 +81,7 @@ def test_lists_are_even_and_take_the_fewest_moves(counts, n_clients, rule, balan
 
 
 @given(st.data(), st.sampled_from(["topic", "total"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_lists_begin_with_what_clients_own(data, balanced):
     counts, n_clients = data.draw(counts_of_topics), data.draw(st.integers(1, 5))
     owned = [[] for _ in range(n_clients)]
@@ -151,7 +152,7 @@ def test_four_queues_for_six_clients():
 
 
 @given(counts_of_topics, st.integers(1, 9), st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_numbers_of_clients_are_as_the_strategy_splits_them(counts, n_clients, name):
     rows = advise(snapshot_of(counts, n_clients, (name, {}))).counts.to_pylist()
     assert [row["n_clients"] for row in rows] == sorted({row["n_clients"] for row in rows})

@@ -4,8 +4,9 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import Fleet, sort_client_ids
 from rmqalloc.advice._recommend import advise
@@ -103,7 +104,7 @@ lists_of_queues = st.dictionaries(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(lists_of_queues.filter(bool), st.lists(st.sampled_from([*IDS, "c4"]), min_size=1, max_size=4, unique=True))
 def test_every_verb_gives_the_owners_that_the_lists_say(lists, ids):
     whole = cluster({one: [list(q) for q in queues] for one, queues in lists.items()}, *ids)

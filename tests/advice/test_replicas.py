@@ -1,8 +1,9 @@
 """Numbers of clients that have work: beside the strategies themselves, with dry queues, and where nobody can know them."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import strategy
 from rmqalloc.advice import replicas
@@ -42,7 +43,7 @@ def loads(topics, rule, n):
 
 
 @pytest.mark.holds("docs/deploy.md", "the largest number of clients with which every one owns a queue")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(routes, min_size=1, max_size=3), st.sampled_from(["AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM", "ROTATED-AVG"])
 )

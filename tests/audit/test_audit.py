@@ -15,8 +15,9 @@ from audited import (
     topic,
     topics,
 )
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc.audit import RULES, SEVERITIES, check_snapshot
 from rmqalloc.snapshot.matching import NoMatchError
@@ -41,7 +42,7 @@ TWO_OF_ONE_ID = tuple(Client("c1", strategy="CONSISTENT_HASH", virtual_nodes=nod
 
 
 @pytest.mark.holds("docs/check.md", "so the queues named are exact")
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @example(Group("g", (TOPIC,), TWO_OF_ONE_ID, strategy="CONSISTENT_HASH"), topic(b=1))
 @given(odd_groups, topics)
 def test_the_queues_named_are_those_that_the_clients_one_by_one_leave_or_take_twice(one, route):
@@ -52,7 +53,7 @@ def test_the_queues_named_are_those_that_the_clients_one_by_one_leave_or_take_tw
     assert named[1] == tuple(queue for queue, n in counts.items() if n > 1)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(plain_groups, topics)
 def test_a_group_of_like_clients_has_nothing_but_idle_ones(one, route):
     found = check_snapshot(Snapshot((route,), (one,)))
@@ -236,7 +237,7 @@ def test_every_rule_explains_itself():
         assert rule.find.__doc__
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(odd_groups, max_size=3), st.lists(topics, max_size=1))
 def test_an_audit_never_fails_and_names_only_what_is_there(groups, routes):
     named = tuple(Group(f"g{i}", g.subscriptions, g.clients, strategy=g.strategy) for i, g in enumerate(groups))

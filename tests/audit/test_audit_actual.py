@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 from audited import NAMES, TOPIC, group, of_rule, only, plain_groups, queues, share, snapshot, topic, topics, with_owned
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import sort_queues
 from rmqalloc.audit import check_snapshot
@@ -23,14 +24,14 @@ def owning(strategy="AVG", *names, nodes=10):
     return with_owned(one, (topic(),))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(plain_groups, topics)
 def test_what_the_engine_gives_is_no_finding(one, route):
     found = check_snapshot(Snapshot((route,), (with_owned(one, (route,)),)))
     assert {f.rule for f in found} <= {"idle-client", "topic-without-route"}
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(plain_groups, topics, st.data())
 def test_a_client_that_drops_and_takes_queues_has_just_these_named(one, route, data):
     told = with_owned(one, (route,))

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 from audited import TOPIC, group, of_rule, queues, share, snapshot, topic
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc.audit import RULES, check_snapshot
 from rmqalloc.snapshot.snapshot import PERM_READ, PERM_WRITE, Client, Lag, Topic, TopicBroker
@@ -114,7 +115,7 @@ brokers = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(brokers, st.integers(1, 6), st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]))
 def test_queues_without_new_messages_can_be_taken_away(counts, n_clients, name):
     """Read queues lowered to write queues, read permission taken away where there is no write permission."""

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 from audited import TOPIC, group, of_rule, only, snapshot, topic
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc.audit import RULES, check_snapshot
 from rmqalloc.snapshot.snapshot import Client, Topic, TopicBroker
@@ -72,7 +73,7 @@ def groups(draw):
     return snapshot(group(*clients, **draw(st.sampled_from(STRATEGIES)), subscriptions=tuple(names)), topics=routes)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(groups())
 def test_who_follows_the_advice_has_no_idle_client(given):
     found = idle(given)

@@ -4,8 +4,9 @@ from itertools import product
 
 import pytest
 from audited import TOPIC, group, of_rule, only, queues, share, snapshot, takers, topic
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import sort_queues
 from rmqalloc.audit import check_snapshot
@@ -170,7 +171,7 @@ _releases = st.sampled_from([None, "3.2.6", "4.5.2", "4.9.8", "5.1.0", "newer th
 _languages = st.sampled_from([None, "JAVA", "GO", "CPP"])
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.lists(st.tuples(_languages, _releases), min_size=1, max_size=6))
 def test_releases_are_mixed_just_where_one_language_has_two_majors(told):
     own = [Client(f"c{i}", language=one, version=release) for i, (one, release) in enumerate(told)]
@@ -208,7 +209,7 @@ lists = st.dictionaries(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(lists, st.sampled_from(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"]), st.integers(1, 5))
 def test_the_queues_at_risk_are_those_of_all_ways_to_ask_the_brokers(by_broker, name, n):
     """Every client asks any of the brokers: all choices are tried."""

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 from audited import TOPIC, group, of_rule, only, queues, snapshot, topic
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.model import MessageQueue
@@ -168,7 +169,7 @@ ROUTES = st.lists(BROKERS, max_size=3).map(
 LAGS = st.dictionaries(st.tuples(st.sampled_from("abcd"), st.integers(0, 7)), st.integers(0, 2), max_size=8)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(ROUTES, LAGS)
 def test_what_is_written_or_waits_and_is_not_readable_is_found_once(route, waiting):
     known = tuple(Lag(MessageQueue(TOPIC, broker, i), n, 0) for (broker, i), n in waiting.items())
@@ -276,7 +277,7 @@ def test_only_the_clients_that_ask_for_rooms_fail():
     assert "fails for 2 clients" in only(checked(one, topics=(in_rooms(a="hz"),)), "missing-machine-room").message
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.sampled_from([None, "hz", "sh"]), min_size=1, max_size=4),
     st.lists(st.sampled_from([None, "hz", "sh"]), min_size=1, max_size=3),

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from audited import TOPIC, group, queues, topic
 from bruteforce import reached
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 
@@ -347,7 +347,7 @@ def test_only_what_is_unread_at_both_looks_lasts():
 # --- Many groups ---
 
 
-@settings(max_examples=3, deadline=None)
+@examples(3)
 @given(st.booleans())
 def test_a_topic_that_is_read_has_one_answer_without_a_look_at_its_queues(with_lags):
     lags = tuple(Lag(queue, 5, 5) for queue in ONE[0].queues()) if with_lags else ()

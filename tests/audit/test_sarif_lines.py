@@ -4,8 +4,9 @@ import json
 
 import pytest
 from checkout import DATA
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.documents import json_text, yaml_text
@@ -89,7 +90,7 @@ listed = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(listed, st.sampled_from([None, 1]))
 def test_places_of_a_list_are_those_of_its_elements(given_list, indent):
     text = json.dumps({"before": [given_list], "a": given_list, "b": 1}, indent=indent)

@@ -8,8 +8,9 @@ import pytest
 import yaml
 from checkout import ROOT
 from document_kinds import KINDS, STYLES, at, mappings, marked, with_key_twice, with_value
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from interpreter import run_python
 
 from rmqalloc.documents import DocumentError, Source, TextError, json_text, parse, path_text, yaml_text
@@ -86,7 +87,7 @@ MAPPINGS = st.dictionaries(TEXT, DATA, min_size=1, max_size=5)
 @pytest.mark.holds("docs/snapshots.md", "A key that is given twice in one mapping is an error")
 @styles
 @given(data=st.data(), document=MAPPINGS)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_any_key_given_twice_in_any_data_is_refused_at_its_second_place(style, data, document):
     parts = data.draw(st.sampled_from(list(mappings(document))))
     key = data.draw(st.sampled_from(list(at(document, parts))))
@@ -146,7 +147,7 @@ def same(one, other):
     ids=["ours", "PyYAML", "flow", "C"],
 )
 @given(data=DATA)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_yaml_and_json_of_any_data_read_equal(dump, data):
     assert same(yaml_text.loads(dump(data)), data)
     assert same(json_text.loads(json.dumps(data)), data)
@@ -155,7 +156,7 @@ def test_yaml_and_json_of_any_data_read_equal(dump, data):
 
 @kinds
 @given(data=DATA)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_every_kind_reads_the_same_of_yaml_and_json(kind, data, tmp_path_factory):
     home = tmp_path_factory.getbasetemp()
     document = with_value(kind.right, kind.free, data)

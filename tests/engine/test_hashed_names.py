@@ -4,8 +4,9 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc._engine import names
 
@@ -73,7 +74,7 @@ def slot_of(text, before, after):
 
 
 @pytest.mark.holds("docs/strategies/ordinal.md", "Its slot is the number at the end of the instance name")
-@settings(max_examples=300)
+@examples(300)
 @given(ids=st.lists(IDS, max_size=20), before=PARTS, after=PARTS)
 def test_slots_of_client_ids(ids, before, after):
     texts = [

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from instruction_sets import isas_of
 
 from rmqalloc._engine import preferences
@@ -15,7 +16,7 @@ isa = isas_of(preferences)
 
 
 each_isa = pytest.mark.usefixtures("isa")
-quick = settings(max_examples=60)
+quick = examples(60)
 
 ANY = st.integers(0, 2**32 - 1)
 FEW = st.integers(0, 2)  # many scores are equal

@@ -7,8 +7,9 @@ from itertools import pairwise, product
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from instruction_sets import isas_of
 
 from rmqalloc import Fleet, strategy
@@ -218,7 +219,7 @@ def fleet_of(units):
 
 
 @given(fleets())
-@settings(max_examples=15)
+@examples(15)
 def test_the_faces_say_the_same_of_a_fleet(units):
     owners = int32(of_unit for _, of_unit in units)
     fleet = fleet_of(units)

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import Fleet
 from rmqalloc.cli import main
@@ -49,7 +50,7 @@ def owners_of_plan(whole):
     return [found[name] for name in sorted(found)]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.sampled_from(RULES), min_size=1, max_size=6))
 def test_rows_bring_the_parameters_of_their_strategies(rules):
     whole = cluster(rules)

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tied
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from interpreter import PLACES
 
 from rmqalloc import Fleet, strategy
@@ -26,7 +27,7 @@ from rmqalloc.strategies._parallel import in_threads
 # --- The parts of a huge ring give what the whole gives ---
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.data(), st.integers(1, 40), st.sampled_from([1, 3, 7, 64]), st.booleans())
 def test_a_ring_in_steps_is_the_ring(data, virtual_nodes, step, with_repeats):
     """Lists that several units share, huge ones beside small ones, repeated ids, one client of more points than a step has."""

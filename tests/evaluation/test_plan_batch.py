@@ -11,7 +11,7 @@ import random_units as units
 from bruteforce import mixed
 from bruteforce import planned as planned_units
 from bruteforce import rows as rows_twin
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 from plan_rows import assert_same, batch_of, good_row
@@ -298,7 +298,7 @@ def owned_rows(row, rule, scenarios):
 @pytest.mark.holds(
     "rmqalloc.evaluation.client_load", "Count the queues of every client over all topics and groups of a batch"
 )
-@settings(max_examples=30)
+@examples(30)
 @given(st.data())
 def test_owners_and_loads_by_name(data):
     rows = data.draw(st.lists(drawn_units.units(), min_size=1, max_size=5))

@@ -4,8 +4,9 @@ from collections import Counter
 from dataclasses import replace
 
 from audited import group, of_rule, only, snapshot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import Fleet
 from rmqalloc.audit import check_snapshot
@@ -63,7 +64,7 @@ def with_planned_owners(whole):
     return replace(whole, groups=tuple(groups))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.tuples(ROOMS, ROOMS),
     st.tuples(ROOMS, ROOMS),

@@ -3,8 +3,9 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import Fleet, FleetError
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
@@ -108,7 +109,7 @@ def some_rows(draw):
     return draw(st.permutations(rows))
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(some_rows(), st.sampled_from(["metrics", "owners", "best"]))
 def test_no_row_is_lost_and_good_ones_are_answered_as_without_the_bad(marked, output):
     spec = PlanSpec("AVG", scenarios=SPEC.scenarios, output=output)

@@ -11,8 +11,9 @@ import yaml
 from bruteforce import figures, mixed
 from bruteforce.planned import changed, units_of
 from checkout import ROOT
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import Fleet, strategy
 from rmqalloc.cli import main
@@ -50,7 +51,7 @@ def costs_of(snapshot, one, changes):
     return costs
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.data())
 def test_departures_cost_what_the_twin_says(data):
     snapshot = data.draw(plan_snapshots.snapshots())

@@ -8,8 +8,9 @@ import plan_snapshots
 import pytest
 from bruteforce import mixed_cases
 from checkout import ROOT
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import ArgumentError, MessageQueue
 from rmqalloc.cli import main
@@ -21,7 +22,7 @@ from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBrok
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_the_reasons_come_to_the_owner(data):
     snapshot = data.draw(plan_snapshots.snapshots(rooms=True))
@@ -164,7 +165,7 @@ def test_what_cannot_be_explained():
         explain(little(strategy="CONSISTENT_HASH", virtual_nodes=2 * 10**9), "g", "T", "b", 0)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 2**32))
 def test_owners_of_groups_whose_clients_differ_are_those_of_the_plan(seed):
     snapshot = from_document(mixed_cases.case(Random(seed)))

@@ -9,8 +9,9 @@ import plan_snapshots
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import MessageQueue
 from rmqalloc.evaluation.batch_planning import ErrCode, PlanSpec, plan_batch
@@ -38,7 +39,7 @@ def rows(table):
 
 
 @pytest.mark.holds("rmqalloc.plans.client_totals", "over topics and groups")
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_the_tables_agree_among_themselves(data):
     snapshot, scenarios = data.draw(plan_snapshots.snapshots()), data.draw(drawn_units.scenarios())

@@ -4,8 +4,9 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from little_cluster import START, LittleCluster, LittleRemoting, Reads, manager_of, push, queues_of, started
 from little_fleet import LIVES, RULES, Fleet
 
@@ -98,7 +99,7 @@ def written(fleet):
 
 
 @pytest.mark.parametrize("profile", ["5.5", "4.9"])
-@settings(max_examples=15)
+@examples(15)
 @given(LIVES, st.sampled_from(sorted(RULES)), st.booleans())
 def test_answers_in_no_time_are_asked_for_as_by_ports_that_block(profile, events, rule, orderly):
     blocking, virtual = Fleet(rule, orderly, profile), DelayedFleet(rule, orderly, profile, lambda *_: 0)
@@ -110,7 +111,7 @@ def test_answers_in_no_time_are_asked_for_as_by_ports_that_block(profile, events
 
 
 @pytest.mark.parametrize("apart", [False, True])
-@settings(max_examples=40)
+@examples(40)
 @given(LIVES, st.sampled_from(sorted(RULES)), st.booleans(), st.randoms(use_true_random=False))
 def test_whatever_answers_take_a_group_settles_with_one_owner_of_each_queue(apart, events, rule, orderly, random):
     late = [0, 0, 1, 40, 700, 3_000, None]

@@ -1,8 +1,9 @@
 """Bodies that the client half makes, read by a real broker: heartbeats of the second form, and all else that has a body."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from wire_member import LOCK_BATCH, QUERY_ASSIGNMENT, UNLOCK_BATCH, Refused, WireMember
 
 from rmqalloc import MessageQueue
@@ -71,7 +72,7 @@ HEARTBEATS = st.builds(
 QUEUES = st.lists(st.builds(MessageQueue, TEXT, TEXT, st.integers(0, (1 << 31) - 1)), max_size=3)
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(HEARTBEATS, QUEUES, TEXT, TEXT)
 def test_every_body_is_read_by_the_broker(cluster, heartbeat, queues, topic, name):
     """Any text and every number of its range; what a broker cannot parse it answers with an error."""

@@ -1,8 +1,9 @@
 """9 of the specification: what a cluster of clients promises once it has settled, whatever happened before."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from little_cluster import LittleCluster, manager_of, push, queues_of, started
 from little_fleet import LIVES, RULES, Fleet
 
@@ -10,7 +11,7 @@ from rmqalloc.rebalance import RouteViews, sorted_allocate
 from rmqalloc.remoting import PROFILES
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sampled_from(sorted(RULES)), st.booleans(), st.sampled_from(sorted(PROFILES)), LIVES)
 def test_p1_p2_clients_that_talk_to_brokers_only_come_to_the_same_partition(rule, orderly, profile, lives):
     fleet = Fleet(rule, orderly, profile)

@@ -8,8 +8,9 @@ import threading
 import time
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from json_values import JSON_VALUES, TEXTS
 from loopback import Loopback, consume_stats, running_info
 
@@ -115,7 +116,7 @@ LOOSE = st.recursive(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(LOOSE)
 def test_what_is_rewritten_is_what_the_tolerant_parser_reads(value):
     """Texts that look like keys, quotes and all, included."""
@@ -142,14 +143,14 @@ def test_texts_that_look_like_keys_are_none(body):
     assert all(json.dumps(json.loads(f'"{text}"')) in json.dumps(value) for text in texts)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(JSON_VALUES)
 def test_standard_json_is_the_same_on_every_way(value):
     text = json.dumps(value, ensure_ascii=False)
     assert loose_json.loads(text.encode()) == loose_json.tolerant(text) == json.loads(text)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(LOOSE, st.data())
 def test_a_damaged_body_is_the_same_on_every_way_or_refused_by_all(value, data):
     """The quick ways never read what the tolerant parser refuses, nor anything else than it."""

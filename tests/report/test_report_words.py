@@ -7,8 +7,9 @@ from dataclasses import replace
 import pyarrow.compute as pc
 import pytest
 import report_plans
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from page_reader import Page
 
 from rmqalloc.plans import load_plan, plan_snapshot, save_plan
@@ -50,7 +51,7 @@ changes = st.sampled_from(
 )
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(1, 9), st.integers(1, 6), st.integers(0, 3), changes)
 def test_captions_and_sentences_say_what_the_tables_hold(n_queues, n_clients, more, change):
     plan = planned(cluster(n_queues, n_clients, more), change)
@@ -73,7 +74,7 @@ def test_a_group_of_which_one_queue_moves_moves():
     assert "1 queue changes owner in 1 of 2 groups" in Page(report(plan)).said()
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(1, 9), st.integers(1, 6), changes)
 def test_what_gets_worse_is_said_and_nothing_else(n_queues, n_clients, change):
     plan = planned(cluster(n_queues, n_clients), change)

@@ -8,8 +8,9 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 import rollout_twin as twin
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.rollouts import replay_groups as play
@@ -105,7 +106,7 @@ def check_sums(rollout):
 
 
 @given(groups_of_fleet, rules, st.booleans(), st.sampled_from(["suffix", "stable", "address"]), orders, st.data())
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_a_restart_is_the_twins(groups, rule, surge, ids, order, data):
     assume(not (surge and ids == "stable"))
     size = data.draw(st.integers(1, min(len(client_ids) for client_ids, _ in groups)))
@@ -122,7 +123,7 @@ def test_a_restart_is_the_twins(groups, rule, surge, ids, order, data):
 
 
 @given(groups_of_fleet, rules, rules, orders, st.integers(1, 100))
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_a_change_of_strategy_is_the_twins(groups, rule, new_rule, order, percent):
     rollout = change_strategy(
         snapshot_of(groups, rule), new_rule[0], params=new_rule[1], batch=f"{percent}%", order=order, detail=True
@@ -136,7 +137,7 @@ def test_a_change_of_strategy_is_the_twins(groups, rule, new_rule, order, percen
 
 
 @given(clients_of_group, counts_of_topic, rules, st.booleans(), orders, st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_change_of_subscription_is_the_twins(client_ids, counts, rule, remove, order, data):
     size = data.draw(st.integers(1, len(client_ids)))
     subscribed = ("T", "other") if remove else ("other",)
@@ -149,7 +150,7 @@ def test_a_change_of_subscription_is_the_twins(client_ids, counts, rule, remove,
 
 @pytest.mark.holds("docs/plan.md", "rollout queues writes to them only once they are read")
 @given(clients_of_group, counts_of_topic, st.integers(1, 9), rules, orders)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_more_and_fewer_queues_are_the_twins(client_ids, counts, to, rule, order):
     if len({(to > n) - (to < n) for n in counts.values()} - {0}) != 1:
         return
@@ -166,7 +167,7 @@ def test_more_and_fewer_queues_are_the_twins(client_ids, counts, to, rule, order
 
 @pytest.mark.holds("docs/rollout.md", "a broker is read-only, gone, back, writable again")
 @given(clients_of_group, counts_of_topic, st.integers(1, 5), rules, orders)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_the_maintenance_of_a_broker_is_the_twins(client_ids, counts, more, rule, order):
     counts = {**counts, "broken": more}
     rollout = maintain_broker(snapshot_of([(client_ids, {"T": counts})], rule), "broken", order=order)
@@ -231,7 +232,7 @@ def test_no_queue_of_other_brokers_moves_on_a_ring_when_one_goes():
 
 
 @given(clients_of_group, counts_of_topic, rules)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_all_at_once_under_the_same_ids_takes_every_owned_queue_away_and_back(client_ids, counts, rule):
     rollout = restart(snapshot_of([(client_ids, {"T": counts})], rule), batch="100%", ids="stable", detail=True)
     before, stop, start = steps_of(rollout)
@@ -252,7 +253,7 @@ def test_all_at_once_under_the_same_ids_takes_every_owned_queue_away_and_back(cl
 
 
 @given(clients_of_group, counts_of_topic, rules, st.integers(0, 5))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_a_restart_under_the_same_ids_ends_where_it_began(client_ids, counts, rule, seed):
     steps = steps_of(restart(snapshot_of([(client_ids, {"T": counts})], rule), ids="stable", seed=seed))
     same = ("n_clients", "n_queues", "min_load", "max_load", "idle")

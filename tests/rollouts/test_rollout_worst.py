@@ -5,8 +5,9 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc.cli import main
 from rmqalloc.rollouts._maintain import maintain_broker
@@ -54,7 +55,7 @@ def most(graph, needs_one=False):
 
 @pytest.mark.holds("docs/rollout.md", "The maximum is exact for every group of up to 15 clients")
 @given(st.lists(graphs(), min_size=1, max_size=6), st.booleans())
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_the_worst_of_few_clients_is_that_of_all_sets(some, needs_one):
     found = worst_moments(laid(some), np.full(len(some), needs_one))
     assert found.most.tolist() == [most(one, needs_one) for one in some]
@@ -62,7 +63,7 @@ def test_the_worst_of_few_clients_is_that_of_all_sets(some, needs_one):
 
 
 @given(st.lists(graphs(), min_size=1, max_size=6), st.booleans())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_bound_is_never_below_the_worst(some, needs_one):
     wanted = [most(one, needs_one) for one in some]
     kept = informed.MOST_VALUES, informed.MOST_FORCED

@@ -8,8 +8,9 @@ import pytest
 import script_reference
 import yaml
 from checkout import ROOT
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from json_schema import faults
 
 from rmqalloc.cli import main
@@ -147,7 +148,7 @@ def test_a_script_with_all_of_it_is_good():
 
 
 @given(st.sampled_from(PLACES), st.sampled_from(["replace", "remove", "add"]), VALUES)
-@settings(max_examples=400, deadline=None)
+@examples(400)
 def test_what_breaks_the_schema_is_never_read(path, how, value):
     data = changed(path, how, value)
     if broken(data):

@@ -4,8 +4,9 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import strategy
 from rmqalloc.remoting import PROFILES
@@ -324,7 +325,7 @@ def possible(data):
     st.booleans(),
     st.sampled_from(["0s", "7s"]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_what_is_rehearsed_is_what_happens(drawn, ordered, start_every):
     """No step that was let pass is refused while it runs, and the same processes run under the same client ids."""
     group = {"name": "g", "topics": "orders", "clients": 3, "start_every": start_every, "ordered": ordered}

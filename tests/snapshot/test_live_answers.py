@@ -5,8 +5,9 @@ import contextlib
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from loopback import TOPIC, Loopback, running_info
 
 from rmqalloc.cli import main
@@ -167,7 +168,7 @@ _READERS = [
 ]  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(_VALUES)
 def test_whatever_a_body_holds_is_read_or_an_answer_error(body):
     for read in _READERS:

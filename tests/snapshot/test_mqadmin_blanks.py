@@ -1,8 +1,9 @@
 """Names with blanks in outputs of mqadmin: what a twin of Java's format strings writes is read as it was."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import MessageQueue
 from rmqalloc.documents import Source
@@ -51,7 +52,7 @@ PROGRESS = ((64, "  "), (32, "  "), (4, "  "), (20, "  "), (20, "  "), (20, " ")
 OLD_PROGRESS = ((32, "  "), (32, "  "), (4, "  "), (20, "  "), (20, "  "), (20, " "), (20, "  "), (0, ""))
 DETAIL = ((64, "  "), (32, "  "), (4, "  "), (0, ""))
 
-quick = settings(max_examples=30, deadline=None)
+quick = examples(30)
 
 
 @quick

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from interpreter import run_python
 from json_schema import faults
 
@@ -85,7 +86,7 @@ def given_text(tmp_path, name, text):
 @pytest.mark.holds("rmqalloc.snapshot.files.read_snapshot", "Return the snapshot that a file holds.")
 @pytest.mark.parametrize("form", ["json", "yaml"])
 @given(snapshot=SNAPSHOTS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_json_and_yaml_hold_all(form, snapshot, tmp_path_factory):
     path = str(tmp_path_factory.getbasetemp() / f"held.{form}")
     write_snapshot(snapshot, path)
@@ -95,7 +96,7 @@ def test_json_and_yaml_hold_all(form, snapshot, tmp_path_factory):
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @given(snapshot=SNAPSHOTS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_tables_hold_all_but_what_they_tell(form, snapshot, tmp_path_factory):
     path = str(tmp_path_factory.getbasetemp() / f"held.{form}")
     write_snapshot(snapshot, path)
@@ -286,7 +287,7 @@ SEEDS = [*EXAMPLES, *(path for path in (ROOT / "tests" / "data" / "mqadmin").rgl
     removed=st.integers(0, 40),
     added=st.binary(max_size=8) | st.sampled_from([b"{", b"]", b": ", b"\n", b"*a", b"1e999", b"!!set", b"#Topic"]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_damaged_files_are_read_or_refused(seed, at, removed, added, tmp_path_factory):
     whole = seed.read_bytes()
     place = int(at * len(whole))
@@ -325,7 +326,7 @@ def test_examples_keep_the_schema(path):
 
 
 @given(SNAPSHOTS)
-@settings(max_examples=50, deadline=None)
+@examples(50)
 def test_whatever_can_be_read_keeps_the_schema(snapshot):
     assert list(faults(to_document(snapshot), snapshot_schema(), snapshot_schema())) == []
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from checkout import ROOT
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 from store_cases import LEFT, fill, names
 
 from rmqalloc.store import (
@@ -55,7 +56,7 @@ def no_locks(monkeypatch):
 @given(content=st.one_of(st.binary(max_size=99), st.text(st.characters(codec="utf-8"), max_size=50)), name=st.text(
     st.characters(blacklist_categories=("Cs",), blacklist_characters="/\0"), min_size=1, max_size=60
 ).filter(lambda name: name not in (".", "..")))  # fmt: skip
-@settings(max_examples=25)
+@examples(25)
 def test_what_is_written_is_read_whatever_the_name(tmp_path_factory, content, name):
     path = tmp_path_factory.mktemp("any") / name
     for data in (b"earlier", content):

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import Fleet, strategy
 from rmqalloc._engine import md5, preferences, ring, ring_of_one, split, strings, tally
@@ -48,7 +49,7 @@ def answers(level, groups, name, params):
 
 @pytest.mark.parametrize(("name", "params"), STRATEGIES, ids=lambda one: str(one))
 def test_levels_agree(levels, name, params):
-    @settings(max_examples=25)
+    @examples(25)
     @given(groups=GROUPS)
     def agree(groups):
         owners, figures = answers("plain", groups, name, params)

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_budget import examples
 
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc._engine import preferences, ring_of_one, slots
@@ -32,7 +33,7 @@ GROUPS = {"queues": st.lists(QUEUES, min_size=1, max_size=80), "client_ids": st.
 
 
 @pytest.mark.parametrize(("name", "parameters"), RULES)
-@settings(max_examples=60)
+@examples(60)
 @given(**GROUPS)
 def test_owners_are_those_of_a_fleet(
     name: str, parameters: dict[str, Any], queues: list[MessageQueue], client_ids: list[str]

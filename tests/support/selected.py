@@ -1,22 +1,37 @@
 """A plugin of pytest that selects the part of the tests to run, spreads it over workers, and reports the seconds it took.
 
-``--part quick`` leaves out the tests of `areas.AREAS`; ``--part touched`` runs those of them that a change touches or that are
-in turn; ``--part all``, the default, leaves nothing out.
+``--part quick`` leaves out the tests of `areas.AREAS` and those marked ``thorough``, and takes few examples of a property.
+``--part touched`` is what CI runs after it: all that are ``thorough``, all properties with all their examples, and of the areas
+the tests that a change touches or that are in turn. ``--part all``, the default, leaves nothing out.
+
+``@pytest.mark.thorough`` marks a test that costs seconds while others find nearly all that it finds; ``thorough(keep=4)`` on a
+family of cases leaves four of them, drawn by the test's name, in the quick run.
 
 Tests share a Spark session and a real RocketMQ, which are costly to start. Quick tests of Spark are one scope, all tests at a
 real cluster another, and every other file is a scope of its own; a scope runs on one worker.
 """
 
 import functools
-from collections import Counter
+import random
+from collections import Counter, defaultdict
 
 import areas
 import changed_files
 import pytest
 from checkout import ROOT
 
-SCOPES = {"tests/spark/": "spark", "tests/snapshot/test_live_": "rocketmq"}
-"""By the beginning of a test's id."""
+SCOPES = {
+    "tests/spark/": "spark",
+    "tests/snapshot/test_live_": "rocketmq",
+    "tests/client/test_beside_java.py": "rocketmq",
+    "tests/client/test_live_member.py": "rocketmq",
+    "tests/remoting/test_live_bodies.py": "rocketmq",
+    "tests/rebalance/test_live_heartbeats.py": "rocketmq",
+    "tests/simulation/test_live_simulate_group.py": "rocketmq",
+    "tests/guard/test_live_guard.py": "rocketmq",
+    "tests/service/test_live_service.py": "rocketmq",
+}
+"""By the beginning of a test's id; where a test has the fixture `cluster`, it is in the scope "rocketmq"."""
 LONG = tuple(f"tests/strategies/test_{name}.py" for name in ("strategies", "golden", "promises"))
 """Files that take longest: a worker that began with one of them last would leave the other one idle."""
 
@@ -29,16 +44,48 @@ def pytest_addoption(parser):
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks, and before xdist adds scopes to their names
 def pytest_collection_modifyitems(config, items):
     """Leave out what the part does not hold, and order the rest."""
-    part = config.getoption("--part")
+    if apart := [item.nodeid for item in items if starts_cluster(item) and scope_of(item.nodeid) != "rocketmq"]:
+        raise pytest.UsageError(f"these start a cluster of their own: add them to selected.SCOPES: {', '.join(apart)}")
+    part, left_to_thorough = config.getoption("--part"), thorough(items)
     chosen = choice() if part == "touched" else ()
     kept, left = [], []
     for item in items:
-        is_quick = areas.area_of(item.nodeid) is None
-        holds = part == "all" or (is_quick if part == "quick" else item.nodeid in chosen)
+        is_thorough = item in left_to_thorough
+        match part:
+            case "quick":
+                holds = areas.area_of(item.nodeid) is None and not is_thorough
+            case "touched":
+                holds = is_thorough or is_property(item) or item.nodeid in chosen
+            case _:
+                holds = True
         (kept if holds else left).append(item)
     items[:] = sorted(kept, key=lambda item: rank(config, item.nodeid))
     if left:
         config.hook.pytest_deselected(items=left)
+
+
+def starts_cluster(item):
+    """Return True for a test that the one RocketMQ is started for; fixtures of other tests have the same name."""
+    return item.get_closest_marker("cluster") is not None and "cluster" in item.fixturenames
+
+
+def is_property(item):
+    """Return True for a test of hypothesis."""
+    return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+
+
+def thorough(items):
+    """Return the tests that the quick run leaves out because of their mark."""
+    families = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("thorough") and areas.area_of(item.nodeid) is None:
+            families[item.nodeid.partition("[")[0]].append(item)
+    left = set()
+    for name, cases in families.items():
+        keep = cases[0].get_closest_marker("thorough").kwargs.get("keep", 0)
+        kept = random.Random(name).sample(cases, min(keep, len(cases)))
+        left.update(case for case in cases if case not in kept)
+    return left
 
 
 def rank(config, test):
@@ -64,9 +111,10 @@ def pytest_ignore_collect(collection_path, config):
     if config.getoption("--part") == "all" or collection_path.suffix != ".py":
         return None
     test = collection_path.relative_to(ROOT).as_posix() if collection_path.is_relative_to(ROOT) else ""
-    is_quick = areas.area_of(test) is None
+    if areas.area_of(test) is None:
+        return None
     if config.getoption("--part") == "quick":
-        return None if is_quick else True
+        return True
     return None if any(start.startswith(test) or test.startswith(start) for start in choice().all()) else True
 
 

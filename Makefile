@@ -119,19 +119,22 @@ BESIDE := -n 2 --dist worksteal
 # an order of that seed.
 # A Spark session is on one worker, a real RocketMQ on another, and each other file goes to the worker that is free first.
 SCOPED := -n 2 --dist loadscope --no-loadscope-reorder
-READY  := $(MAKE) --no-print-directory -j 2 prepared install
+READY  = $(MAKE) --no-print-directory -j 2 prepared install \
+  || { echo "The set-up failed: see above. To run it again: make $@ $(MAKEOVERRIDES)" >&2; exit 1; }
+# Its output is in build/test.log, too; its last lines name what failed and the command that runs it again.
+TESTED := $(BIN)/python tests/support/logged_run.py -q $(SCOPED)
 test: java
 	@$(READY)
-	$(PYTEST) -q --part quick $(SCOPED) $(STRICT) $(SHUFFLE:%=--shuffle %)
+	$(TESTED) --part quick $(STRICT) $(SHUFFLE:%=--shuffle %)
 # What is left to it: tests/support/areas.py.
 test-all: java
 	@$(READY)
 	@PYTHONPATH=tests/support $(BIN)/python -m prepared all
-	$(PYTEST) -q --part all $(SCOPED) $(STRICT) $(SHUFFLE:%=--shuffle %)
+	$(TESTED) --part all $(STRICT) $(SHUFFLE:%=--shuffle %)
 test-touched: java
 	@$(READY)
 	@PYTHONPATH=tests/support $(BIN)/python -m prepared touched
-	$(PYTEST) -q --part touched $(SCOPED) $(STRICT) $(SHUFFLE:%=--shuffle %)
+	$(TESTED) --part touched $(STRICT) $(SHUFFLE:%=--shuffle %)
 
 # Environments of every release of Spark, and their connectors: 4 GB.
 spark-envs: install

@@ -107,10 +107,10 @@ $(RUN_VENV)/installed: $(RUN_VENV)/packages $(SOURCES)
 	@$(ENVIRONMENT) checkout $(RUN_VENV)
 	@touch $@
 
-# What the tests need beside Python, said before anything is built.
+# make test skips what needs Java or Maven where they are missing, and `prepared` says so; other targets end here without Java.
 java: python
 	@PYTHONPATH=tests/support $(PYTHON) -m tools java
-prepared: java
+prepared: python
 	@PYTHONPATH=tests/support $(PYTHON) -m prepared quick
 
 PYTEST := $(BIN)/pytest
@@ -123,7 +123,7 @@ READY  = $(MAKE) --no-print-directory -j 2 prepared install \
   || { echo "The set-up failed: see above. To run it again: make $@ $(MAKEOVERRIDES)" >&2; exit 1; }
 # Its output is in build/test.log, too; its last lines name what failed and the command that runs it again.
 TESTED := $(BIN)/python tests/support/logged_run.py -q $(SCOPED)
-test: java
+test:
 	@$(READY)
 	$(TESTED) --part quick $(STRICT) $(SHUFFLE:%=--shuffle %)
 # What is left to it: tests/support/areas.py.

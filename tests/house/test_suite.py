@@ -218,7 +218,8 @@ def test_a_missing_tool_is_one_line_and_one_command(run, options, code):
     found, said = run(MISSING, *options)
     assert found == code
     assert "1 passed, 50 skipped" in said
-    assert "50 tests lack chromium, clang: apt-get install chromium clang libclang-rt-dev\n" in said
+    command = "apt-get install chromium clang libclang-rt-dev"
+    assert f"skipped: 20 without chromium, 30 without clang; to run them: {command}\n" in said
     assert said.count("SKIPPED [") == 2
     assert ("not among those that may be" in said) == bool(code)
 
@@ -238,15 +239,36 @@ def test_each_command_installs_what_it_is_for():
     assert all(one.install.split(" ", 2)[1] == "install" for one in tools.TOOLS.values())
 
 
+def support(*arguments, **variables):
+    """Run a program of tests/support as make does before there is an environment."""
+    command = [sys.executable, "-m", *arguments]
+    variables = {"PYTHONPATH": SUPPORT, **variables}
+    return subprocess.run(command, env=variables, capture_output=True, text=True, check=False)
+
+
 def test_the_missing_java_is_named_before_anything_is_built(tmp_path):
-    program = [sys.executable, "-m", "tools", "java", "maven"]
-    done = subprocess.run(
-        program, env={"PATH": str(tmp_path), "PYTHONPATH": SUPPORT}, capture_output=True, text=True, check=False
-    )
+    done = support("tools", "java", "maven", PATH=str(tmp_path))
     assert done.returncode == 1
     assert "Debian, Ubuntu: apt-get install openjdk-17-jdk-headless maven\n" in done.stderr
     assert "dnf install" in done.stderr and "brew install" in done.stderr
-    assert subprocess.run([*program[:3], "bash"], env=ALONE, check=False).returncode == 0
+    assert support("tools", "bash", **ALONE).returncode == 0
+
+
+def test_a_java_home_that_leads_nowhere_is_no_java(tmp_path):
+    assert support("tools", "java", **ALONE | {"JAVA_HOME": str(tmp_path)}).returncode == 1
+
+
+def test_make_test_goes_on_without_java_and_says_so_in_one_line(tmp_path):
+    done = support("prepared", "quick", PATH=str(tmp_path))
+    assert (done.returncode, done.stdout) == (0, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("no javac on this machine: install Maven and a JDK of version 17 or newer")
+    assert line.endswith("; tests that need it are skipped")
+    plan = {
+        target: subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        for target in ("test", "test-all")
+    }
+    assert {target: "-m tools java" in steps for target, steps in plan.items()} == {"test": False, "test-all": True}
 
 
 # --- Tests that hang, and their order ---

@@ -41,8 +41,8 @@ def command(name: str) -> str:
 
 def require_tools() -> None:
     """Raise `JavaMissing` unless Maven and a JDK that is new enough are here."""
+    said = subprocess.run([command("javac"), "-version"], capture_output=True, text=True, check=False)
     command("mvn")
-    said = subprocess.run([command("javac"), "-version"], capture_output=True, text=True, check=True)
     release = re.search(r"\d+", said.stdout + said.stderr)
     if release is None or int(release.group()) < JAVA_RELEASE:
         raise JavaMissing(f"the JDK here is {(said.stdout + said.stderr).strip()!r}: {INSTALL}")

@@ -51,15 +51,20 @@ def chosen_areas(part: str) -> Iterable[str]:
     return {areas.area_of(start) or "" for start in choice.all()}
 
 
-def main(part: str = "quick") -> int:
-    """Make everything that a part of the tests needs."""
+def main(part: str = "quick") -> str | None:
+    """Make everything that a part of the tests needs; return what failed."""
     needed = [maker for name in chosen_areas(part) for maker in OF_AREA.get(name, [])]
+    named = set()
     for make in [*QUICK, *needed]:
         try:
             make()
         except (java_driver.JavaMissing, go_driver.GoMissing) as missing:
-            print(missing, file=sys.stderr)
-    return 0
+            if str(missing) not in named:
+                print(f"{missing}; tests that need it are skipped", file=sys.stderr)
+            named.add(str(missing))
+        except java_driver.JavaFailed as failed:
+            return str(failed)
+    return None
 
 
 if __name__ == "__main__":

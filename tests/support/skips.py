@@ -82,11 +82,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
+    reasons = [reason(report) for report in skipped]
     starts = {name: WHERE.format(name, "") for name in tools.TOOLS}
-    missing = [name for name, start in starts.items() if any(reason(one).startswith(start) for one in skipped)]
+    missing = {name: n for name, start in starts.items() if (n := sum(text.startswith(start) for text in reasons))}
     if missing:
-        counted = sum(reason(one).startswith(tuple(starts[name] for name in missing)) for one in skipped)
-        terminalreporter.write_line(f"{counted} tests lack {', '.join(missing)}: {tools.command_for(missing)}")
+        counts = ", ".join(f"{n} without {name}" for name, n in missing.items())
+        terminalreporter.write_line(f"skipped: {counts}; to run them: {tools.command_for(missing)}")
     if config.option.no_skips and (found := unexpected(skipped)):
         terminalreporter.write_line(
             "\n".join(["skipped, and not among those that may be (skips.py):", *found]), red=True

@@ -8,7 +8,6 @@ import functools
 import importlib.util
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterable
 from importlib.metadata import PackageNotFoundError, version
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import chromium
+import environments
 import go_driver
 import java_driver
 
@@ -46,13 +46,9 @@ def _maven() -> bool:
 
 
 def _java() -> bool:
-    try:
-        command = [java_driver.command("java"), "-version"]
-    except java_driver.JavaMissing:
-        return False
-    said = subprocess.run(command, capture_output=True, text=True, check=False).stderr
-    release = re.search(r'version "(\d+)', said)
-    return release is not None and int(release[1]) >= java_driver.JAVA_RELEASE
+    """Whether Spark would start: a JAVA_HOME that leads nowhere counts, whatever the PATH has."""
+    rule = environments.java()
+    return not rule.java_fault(rule.java_version(), None)
 
 
 def _go() -> bool:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import empty_loops
+import hypothesis
 import pytest
 import skips
 import tools
@@ -299,7 +300,22 @@ def test_code_that_keeps_the_interpreter_ends_the_run_with_its_stack(run):
 
 def test_every_test_has_a_limit(request):
     assert all(item.get_closest_marker("timeout") for item in request.session.items)
-    assert request.node.get_closest_marker("timeout").args == (240 if "slow" not in request.keywords else 900,)
+    assert request.node.get_closest_marker("timeout").args == (600 if "slow" not in request.keywords else 1800,)
+
+
+@pytest.mark.parametrize("profile", ["ci", "dev", "nightly"])
+def test_no_profile_fails_where_the_machine_is_slow(profile):
+    assert is_timeless(hypothesis.settings.get_profile(profile))
+
+
+def is_timeless(settings):
+    return settings.deadline is None and hypothesis.HealthCheck.too_slow in settings.suppress_health_check
+
+
+def test_settings_of_a_test_do_not_bring_the_clock_back(request):
+    tests = {item.nodeid: getattr(item, "obj", None) for item in request.session.items}
+    given = {name: test for name, test in tests.items() if hypothesis.is_hypothesis_test(test)}
+    assert [name for name, test in given.items() if not is_timeless(test._hypothesis_internal_use_settings)] == []
 
 
 def test_a_seed_is_an_order(run):

@@ -28,8 +28,9 @@ _most = 1_000_000
 def load(part: str) -> None:
     """Load the profile of a part of the tests, before their modules are imported."""
     global _most
+    timeless = hypothesis.settings(deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
     for name, choices in PROFILES.items():
-        hypothesis.settings.register_profile(name, deadline=None, **choices)
+        hypothesis.settings.register_profile(name, timeless, **choices)
     profile = os.environ.get("HYPOTHESIS_PROFILE") or (
         "quick" if part == "quick" else "ci" if "CI" in os.environ else "dev"
     )

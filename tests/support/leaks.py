@@ -27,8 +27,8 @@ else:
         f"RLIMIT_{name}": getattr(resource, f"RLIMIT_{name}") for name in ("AS", "CORE", "CPU", "FSIZE", "NOFILE")
     }
 SIGNALS = [getattr(signal, name) for name in ("SIGALRM", "SIGINT", "SIGTERM", "SIGXFSZ") if hasattr(signal, name)]
-PATIENCE = 5.0
-"""Seconds that a thread or a program has to end after its test."""
+PATIENCE = 60.0
+"""Seconds that a thread or a program has to end after its test: a safety net, waited for only where one is left behind."""
 
 LIBRARIES = {"execnet", "pyspark", "py4j", "pytest_timeout"}
 """Packages that start a thread when they need one, and keep it."""

@@ -1,8 +1,12 @@
 """A name server and brokers on loopback, in a thread: as many, and as silent, wrong or hostile, as a test wants them."""
 
 import asyncio
+import contextlib
 import json
 import threading
+from functools import partial
+
+from simulated_time import Simulation
 
 from rmqalloc.remoting.frames import RESPONSE, Command, decode, encode
 from rmqalloc.remoting.read_codes import ReadCode
@@ -142,6 +146,26 @@ class Loopback(InThread):
 
     def get_broker_config(self, _fields):
         return "defaultMessageRequestMode=PULL\n"
+
+
+class SimulatedLoopback(Loopback):
+    """The same servers on a simulated clock: every `asyncio.run` in the block runs on it, and reaches no other servers."""
+
+    def __enter__(self):
+        self.simulation, self._open = Simulation(), contextlib.ExitStack()
+        for name in ("name server", *self.names):
+            self.addresses[name] = self.simulation.serve(partial(self._serve, name))
+        self._began = self.simulation.now
+        self._open.enter_context(self.simulation.everywhere())
+        return self
+
+    def __exit__(self, *_error):
+        self._open.close()
+
+    @property
+    def passed(self):
+        """Seconds that have passed on the clock since the block began."""
+        return self.simulation.now - self._began
 
 
 def consume_stats(n, topic=TOPIC):

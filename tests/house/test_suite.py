@@ -303,7 +303,7 @@ def test_every_test_has_a_limit(request):
     assert request.node.get_closest_marker("timeout").args == (600 if "slow" not in request.keywords else 1800,)
 
 
-@pytest.mark.parametrize("profile", ["ci", "dev", "nightly"])
+@pytest.mark.parametrize("profile", ["quick", "ci", "dev", "nightly"])
 def test_no_profile_fails_where_the_machine_is_slow(profile):
     assert is_timeless(hypothesis.settings.get_profile(profile))
 

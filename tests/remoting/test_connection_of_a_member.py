@@ -5,6 +5,7 @@ import asyncio
 from enum import IntEnum
 
 import pytest
+import simulated_time
 from scripted_server import answering, server
 from source_modules import MODULES
 
@@ -47,7 +48,7 @@ def run(serve, **settings):
         async with server(handle) as address:
             return await asked(Connection(address, codes=Codes, **settings))
 
-    return asyncio.run(main()), got
+    return simulated_time.run(main()), got
 
 
 def requesting(*requests):
@@ -58,7 +59,7 @@ def requesting(*requests):
             return
         for one in requests:
             writer.write(encode(one))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(1)  # by the simulated clock, so until all of them have come back
         await answering()(request, writer)
 
     return serve
@@ -82,7 +83,7 @@ def test_only_the_codes_of_a_connection_leave_it():
             assert not connection.is_open
             await asked(connection)
 
-    asyncio.run(main())
+    simulated_time.run(main())
     assert got == [34]
 
 
@@ -98,7 +99,7 @@ def test_no_request_leaves_past_the_set_of_codes():
                     await connection._send(connection._writer, Command(11, flag=flag))
             await connection.close()
 
-    asyncio.run(main())
+    simulated_time.run(main())
     source = ast.parse(MODULES["rmqalloc.remoting.connection"].read_text(encoding="utf-8"))
     writers = [one for one in ast.walk(source) if isinstance(one, ast.Attribute) and one.attr in WRITES]
     assert [one.attr for one in writers] == ["write"], "one place writes, and it looks at the code"
@@ -145,11 +146,11 @@ def test_a_one_way_request_is_marked_and_signed_and_waits_for_nothing():
         async with server(handle) as address:
             connection = Connection(address, credentials=Credentials("ak", "sk"), codes=Codes)
             await connection.send(Codes.HEART_BEAT, {"a": "1"}, b"{}")
-            request = await asyncio.wait_for(got.get(), 15)
+            request = await got.get()
             await connection.close()
             return request
 
-    request = asyncio.run(main())
+    request = simulated_time.run(main())
     assert request.is_oneway and not request.is_response and request.body == b"{}"
     assert request.ext_fields == Credentials("ak", "sk").signed({"a": "1"}, b"{}")
 
@@ -163,9 +164,9 @@ def test_answers_with_other_codes_than_success_may_be_wanted():
             finally:
                 await connection.close()
 
-    assert asyncio.run(main((0, 19))).code == 19
+    assert simulated_time.run(main((0, 19))).code == 19
     with pytest.raises(ResponseError, match="PULL_NOT_FOUND"):
-        asyncio.run(main((0,)))
+        simulated_time.run(main((0,)))
 
 
 async def later(command):
@@ -228,7 +229,7 @@ def test_requests_of_the_other_side_are_bounded_and_end_with_the_connection(monk
             answer = await asked(Connection(address, codes=Codes, on_request=waiting))
             return answer.body, len(ended)
 
-    assert asyncio.run(main()) == (b"{}", 3)
+    assert simulated_time.run(main()) == (b"{}", 3)
 
 
 def test_who_opens_and_closes_is_reported():
@@ -249,7 +250,7 @@ def test_who_opens_and_closes_is_reported():
                 await connection.ask(Codes.HEART_BEAT)
             await asked(connection)
 
-    asyncio.run(main())
+    simulated_time.run(main())
     assert said == ["open", "the connection was closed", "open", "the connection was closed"]
 
 
@@ -261,12 +262,12 @@ def test_a_silent_server_is_named():
         async with server(silent) as address:
             connection = Connection(address, codes=Codes)
             try:
-                await connection.ask(Codes.HEART_BEAT, timeout=0.05)
+                await connection.ask(Codes.HEART_BEAT, timeout=5)
             finally:
                 await connection.close()
 
-    with pytest.raises(SilentError, match=r"127.0.0.1:\d+ did not answer within 0.05 s \(request HEART_BEAT\)"):
-        asyncio.run(main())
+    with pytest.raises(SilentError, match=r"127.0.0.1:\d+ did not answer within 5 s \(request HEART_BEAT\)"):
+        simulated_time.run(main())
 
 
 @pytest.mark.holds("docs/wire.md", "of 1 s at first and 10 s at most")

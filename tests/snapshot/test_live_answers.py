@@ -5,6 +5,7 @@ import contextlib
 import json
 
 import pytest
+import simulated_time
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
@@ -224,7 +225,7 @@ def test_a_bad_header_leaves_nobody_waiting(fields):
         server.close()
         return found
 
-    errors = asyncio.run(main())
+    errors = simulated_time.run(main())
     assert len(errors) == 2 and {type(one) for one in errors} == {RemotingError}
     assert all("not the JSON of a command" in str(one) for one in errors)
 

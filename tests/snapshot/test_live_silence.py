@@ -5,12 +5,11 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from loopback import TOPIC, Loopback, running_info
+from loopback import TOPIC, SimulatedLoopback, running_info
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.client import Access
 from rmqalloc.remoting.frames import RESPONSE, Command
 from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
@@ -78,7 +77,7 @@ def owning(**queues):
 
 
 def checked(servers, *arguments):
-    return main(["check", "-n", servers.name_server, "--timeout", "0.5", *arguments])
+    return main(["check", "-n", servers.name_server, *arguments])
 
 
 # --- Groups without clients ---
@@ -93,7 +92,7 @@ def test_a_group_whose_clients_all_died_is_a_fault_with_its_backlog(capsys):
         CODE.GET_CONSUME_STATS: stats(DEAD),
         CODE.GET_ROUTE_INFO_BY_TOPIC: lambda *_: route(4),
     }
-    with Loopback(groups={"g": []}, more=more) as servers:
+    with SimulatedLoopback(groups={"g": []}, more=more) as servers:
         snapshot = take_snapshot([servers.name_server])
         assert checked(servers) == 2
     (group,) = snapshot.groups
@@ -123,7 +122,7 @@ def test_a_group_that_lost_its_last_client_is_told_of_by_watching_it(capsys, mon
         CODE.GET_CONSUME_STATS: stats(DEAD),
         CODE.GET_ROUTE_INFO_BY_TOPIC: lambda *_: route(4),
     }
-    with Loopback(groups={"g": ["c-0"]}, more=more) as servers:
+    with SimulatedLoopback(groups={"g": ["c-0"]}, more=more) as servers:
         assert checked(servers, "--watch", "-g", "g") == 130
     said = capsys.readouterr().err
     assert f"raised   error no-consumer g {TOPIC}" in said and "500 messages wait there" in said
@@ -136,7 +135,7 @@ def test_a_group_that_never_committed_or_broadcasts_is_not_known_to_be_empty(cap
         CODE.GET_CONSUME_STATS: stats({}),
         CODE.GET_ROUTE_INFO_BY_TOPIC: lambda *_: route(4),
     }
-    with Loopback(groups={"g": []}, more=more) as servers:
+    with SimulatedLoopback(groups={"g": []}, more=more) as servers:
         assert checked(servers) == 4
         assert not check_snapshot(take_snapshot([servers.name_server])).at_least("warning")
         assert checked(servers, "--allow-unknown", "subscriptions") == 0
@@ -160,7 +159,7 @@ def test_a_client_of_release_5_that_is_no_java_is_asked_and_its_queues_are_looke
         CODE.GET_CONSUME_STATS: stats({}),
         CODE.GET_ROUTE_INFO_BY_TOPIC: lambda *_: route(4),
     }
-    with Loopback(groups={"g": []}, more=more) as servers:
+    with SimulatedLoopback(groups={"g": []}, more=more) as servers:
         snapshot = take_snapshot([servers.name_server])
         assert servers.count(CODE.GET_CONSUMER_RUNNING_INFO) == 1
         assert checked(servers, "--rule", "actual-unowned", "--fail-on", "note") == 2
@@ -176,10 +175,10 @@ def test_a_client_of_release_5_that_does_not_answer_is_not_known(capsys):
         CODE.GET_CONSUMER_RUNNING_INFO: lambda *_: None,
         CODE.GET_CONSUME_STATS: stats({}),
     }
-    servers = Loopback(groups={"g": []}, silent=[GO_OF_5[0]], more={})
+    servers = SimulatedLoopback(groups={"g": []}, silent=[GO_OF_5[0]], more={})
     servers.more = {code: answer for code, answer in more.items() if code is not CODE.GET_CONSUMER_RUNNING_INFO}
     with servers:
-        snapshot = take_snapshot([servers.name_server], Access(timeout=0.5))
+        snapshot = take_snapshot([servers.name_server])
         code = checked(servers)
         allowed = checked(servers, "--allow-partial", "--fail-on", "error")
     (group,) = snapshot.groups
@@ -202,8 +201,8 @@ def test_a_broker_that_answers_nothing_is_a_finding_and_its_queues_are_not_known
         CODE.GET_CONSUMER_RUNNING_INFO: owning(c_0=[(f"broker-{i}", j) for i in range(2) for j in range(8)]),
         CODE.GET_CONSUME_STATS: stats(dict.fromkeys(("broker-0", "broker-1"), (0,) * 8)),
     }
-    with Loopback(groups={"g": []}, frozen=["broker-1"], more=more) as servers:
-        snapshot = take_snapshot([servers.name_server], Access(timeout=0.5))
+    with SimulatedLoopback(groups={"g": []}, frozen=["broker-1"], more=more) as servers:
+        snapshot = take_snapshot([servers.name_server])
         codes = [
             checked(servers, *options)
             for options in ((), ("--allow-partial", "--fail-on", "error"), ("--fail-on", "error"))
@@ -233,7 +232,7 @@ def test_connections_of_a_broker_that_was_frozen_are_not_counted_as_clients():
         CODE.GET_CONSUMER_RUNNING_INFO: owning(**owned),
         CODE.GET_CONSUME_STATS: stats({}),
     }
-    with Loopback(groups={"g": []}, more=more) as servers:
+    with SimulatedLoopback(groups={"g": []}, more=more) as servers:
         snapshot = take_snapshot([servers.name_server], wanted=Wanted(lag=False))
     (group,) = snapshot.groups
     assert group.client_ids == list(ids) and group.broker_client_ids is None
@@ -245,6 +244,6 @@ def test_connections_of_a_broker_that_was_frozen_are_not_counted_as_clients():
 def test_an_id_that_every_broker_lists_twice_is_two_clients():
     twice = [("c-0", "JAVA", 399)] * 2
     more = {CODE.GET_CONSUMER_CONNECTION_LIST: listed(broker_0=twice, broker_1=twice)}
-    with Loopback(groups={"g": []}, more=more) as servers:
+    with SimulatedLoopback(groups={"g": []}, more=more) as servers:
         (group,) = take_snapshot([servers.name_server], wanted=Wanted(lag=False, running_info=False)).groups
     assert group.client_ids == ["c-0", "c-0"]

@@ -36,7 +36,7 @@ class Simulation:
     def __init__(self) -> None:
         self.now = 1000.0
         self._servers: dict[int, MakeProtocol] = {}
-        self._n_ports = 0
+        self._last_port = 40_000
 
     def loop(self) -> asyncio.AbstractEventLoop:
         """Make an event loop on this clock."""
@@ -60,9 +60,9 @@ class Simulation:
 
     def listen(self, make_protocol: MakeProtocol) -> int:
         """Take a port."""
-        self._n_ports += 1
-        self._servers[self._n_ports] = make_protocol
-        return self._n_ports
+        self._last_port += 1
+        self._servers[self._last_port] = make_protocol
+        return self._last_port
 
     def accept(self, port: int) -> asyncio.BaseProtocol:
         """Return the server's end of a new connection, or raise ConnectionRefusedError where nobody listens."""

@@ -4,12 +4,17 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from functools import partial
+from types import SimpleNamespace
+from unittest.mock import patch
 
 from simulated_time import Simulation
 
+from rmqalloc.remoting import _health
 from rmqalloc.remoting.frames import RESPONSE, Command, decode, encode
 from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot.live import _retake
 
 TOPIC = "orders"
 QUEUES = 8
@@ -149,7 +154,10 @@ class Loopback(InThread):
 
 
 class SimulatedLoopback(Loopback):
-    """The same servers on a simulated clock: every `asyncio.run` in the block runs on it, and reaches no other servers."""
+    """The same servers on a simulated clock: every `asyncio.run` in the block runs on it, and reaches no other servers.
+
+    So do the pauses after which silent servers and clients are asked again.
+    """
 
     def __enter__(self):
         self.simulation, self._open = Simulation(), contextlib.ExitStack()
@@ -157,6 +165,9 @@ class SimulatedLoopback(Loopback):
             self.addresses[name] = self.simulation.serve(partial(self._serve, name))
         self._began = self.simulation.now
         self._open.enter_context(self.simulation.everywhere())
+        clock = SimpleNamespace(monotonic=lambda: self.simulation.now, time=time.time)
+        for module in (_health, _retake):
+            self._open.enter_context(patch.object(module, "time", clock))
         return self
 
     def __exit__(self, *_error):

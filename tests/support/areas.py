@@ -1,9 +1,9 @@
 """Tests that `make test` leaves to `make test-all`, by area, short proofs, and the choice of those that a change runs.
 
-`make test` holds what finds much for its seconds, and CI all tests outside of the areas below. These cost more, so they run where
-a file that they depend on has changed, and in turn: every commit runs about an eighth of the rest. The commit's name decides
-which eighth, so the choice is a pure function of the base and the commit. Short forms of proofs are chosen in the same way:
-``python -m areas`` prints the targets of make for the commit that is checked out.
+`make test` holds what finds much for its seconds, and CI runs all tests outside of the areas below. These cost more, so they
+run where a file that they depend on has changed, and in turn: every commit runs about an eighth of the rest. The commit's name
+decides which eighth, so the choice is a pure function of the base and the commit. Short forms of proofs are chosen in the same
+way: ``python -m areas`` prints the targets of make for the commit that is checked out.
 """
 
 import sys

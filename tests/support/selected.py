@@ -17,6 +17,7 @@ from collections import Counter, defaultdict
 
 import areas
 import changed_files
+import hypothesis
 import pytest
 from checkout import ROOT
 
@@ -71,7 +72,7 @@ def starts_cluster(item):
 
 def is_property(item):
     """Return True for a test of hypothesis."""
-    return getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    return hypothesis.is_hypothesis_test(getattr(item, "obj", None))
 
 
 def thorough(items):

@@ -74,7 +74,7 @@ def test_the_thread_reads_outlives_defects_and_ends():
     deadline = time.monotonic() + 30
     while readings.status.n_read < 2 and time.monotonic() < deadline:
         time.sleep(0.01)
-    readings.stop()
+    readings.stop(60)
     assert readings.status.n_read >= 2 and readings.status.n_failed == 1
     n = observer.n
     assert not any(one.name == "rmqalloc-reading" for one in threading.enumerate())
@@ -111,21 +111,23 @@ def observed(*changes, **more):
 
 
 def test_an_answer_that_many_threads_ask_for_at_once_is_worked_out_once():
-    state, began, calls = readings_of(reading(snapshot(group("c1")))).state, threading.Event(), []
+    state, calls = readings_of(reading(snapshot(group("c1")))).state, []
 
     def answer():
         calls.append(None)
-        began.wait(10)
+        time.sleep(0.05)  # the others ask before there is an answer
         return "the answer"
 
-    found = []
-    threads = [threading.Thread(target=lambda: found.append(state.once("question", answer))) for _ in range(4)]
+    def ask():
+        together.wait(60)
+        found.append(state.once("question", answer))
+
+    found, together = [], threading.Barrier(4)
+    threads = [threading.Thread(target=ask) for _ in range(4)]
     for one in threads:
         one.start()
-    time.sleep(0.05)  # all of them ask before there is an answer
-    began.set()
     for one in threads:
-        one.join(10)
+        one.join(60)
     assert (len(calls), found) == (1, ["the answer"] * 4)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from dataclasses import dataclass
 from functools import partial
 
@@ -36,7 +35,7 @@ def batches(n, process_queue=None):
     return [Batch([Pulled(offset)], process_queue, QUEUE) for offset in range(n)]
 
 
-def run(listener, work, most=4, within=10):
+def run(listener, work, most=4, within=120):
     """Outcomes by offset, after all work has ended."""
 
     async def ran():
@@ -89,7 +88,7 @@ def test_as_many_work_at_once_as_may_and_no_more(kind, most):
 
     def plain(messages):
         enter(messages[0].queue_offset)
-        gate.wait(10)
+        gate.wait(60)
         now.discard(messages[0].queue_offset)
 
     async def waiting(messages):
@@ -151,7 +150,7 @@ def test_queues_that_were_given_up_are_passed_over():
 
 
 def test_closing_does_not_wait_for_a_listener_that_hangs():
-    gate = threading.Event()
+    gate, returned = threading.Event(), []
 
     async def ran():
         begun = asyncio.Event()
@@ -159,7 +158,8 @@ def test_closing_does_not_wait_for_a_listener_that_hangs():
 
         def listener(messages):
             loop.call_soon_threadsafe(begun.set)
-            gate.wait(20)
+            gate.wait(300)
+            returned.append(True)
 
         workers = ListenerWorkers(UserCode(listener, False), 2, lambda _: None)
         workers.add(batches(1))
@@ -167,10 +167,9 @@ def test_closing_does_not_wait_for_a_listener_that_hangs():
         assert len(workers.at_work) == 1
         await workers.close()
 
-    before = time.monotonic()
     asyncio.run(ran())
+    assert not returned, "it hangs still"
     gate.set()
-    assert time.monotonic() - before < 10
 
 
 class Callable:

@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+import simulated_time
 
 from rmqalloc.client._asyncio_driver import AsyncioDriver
 from rmqalloc.client._client_address import local_address
@@ -89,7 +90,7 @@ def test_a_lane_waits_and_another_does_not():
         await asyncio.sleep(0.01)
         assert ended == ["other", [40], ["gone"]]
 
-    asyncio.run(run())
+    simulated_time.run(run())
 
 
 def test_closing_ends_what_is_under_way_and_lets_steps_clean_up():

@@ -3,13 +3,13 @@
 import asyncio
 
 import pytest
+import simulated_time
 from wire_cluster import WireCluster
 
 from rmqalloc import MessageQueue
-from rmqalloc.client import _member_remoting
 from rmqalloc.client._member_remoting import MemberRemoting
 from rmqalloc.client._servers import Servers
-from rmqalloc.remoting import HeartbeatData, RemotingError, ResponseError
+from rmqalloc.remoting import HeartbeatData, RemotingError, ResponseError, SilentAddresses
 from rmqalloc.remoting.connection import SilentError
 from rmqalloc.remoting.credentials import Credentials
 from rmqalloc.remoting.read_codes import ForbiddenRequestError
@@ -27,6 +27,7 @@ def run(work, credentials=None, **more):
             broker = cluster.brokers["broker-a"]
             opened = []
             servers = Servers([cluster.name_server], None, credentials, "", nothing, opened.append)
+            servers._silent = SilentAddresses(asyncio.get_running_loop().time)
             try:
                 remoting = MemberRemoting(servers, [*more.get("before", []), cluster.name_server])
                 await work(cluster, broker, cluster.addresses["broker-a"], servers, remoting)
@@ -34,14 +35,12 @@ def run(work, credentials=None, **more):
                 await servers.close()
             return opened
 
-    return asyncio.run(ran())
+    return simulated_time.run(ran())
 
 
 @pytest.mark.holds("docs/member.md", "Heartbeats and pulls always leave")
 @pytest.mark.holds("docs/member.md", "A silent broker is spared")
-def test_a_silent_server_is_spared_what_others_wait_for(monkeypatch):
-    monkeypatch.setattr(_member_remoting, "QUERY_OFFSET_WITHIN", 0.05)
-
+def test_a_silent_server_is_spared_what_others_wait_for():
     async def work(cluster, broker, address, servers, remoting):
         broker.freeze()
         with pytest.raises(SilentError):
@@ -60,9 +59,7 @@ def test_a_silent_server_is_spared_what_others_wait_for(monkeypatch):
     run(work)
 
 
-def test_an_answer_that_says_no_is_an_answer(monkeypatch):
-    monkeypatch.setattr(_member_remoting, "QUERY_OFFSET_WITHIN", 0.05)
-
+def test_an_answer_that_says_no_is_an_answer():
     async def work(cluster, broker, address, servers, remoting):
         for _ in range(2):
             with pytest.raises(ResponseError):

@@ -65,7 +65,7 @@ class WireChannel:
     async def ask(self, code, fields, body=b""):
         """The member's answer to a request of its broker."""
         self.answers[self.send(code, fields, body)] = answer = asyncio.get_running_loop().create_future()
-        return await asyncio.wait_for(answer, 10)
+        return await asyncio.wait_for(answer, 120)
 
 
 class WireBroker:

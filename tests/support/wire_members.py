@@ -47,6 +47,10 @@ class Heard:
             self.messages.extend(messages)
         return self._answer(messages)
 
+    async def in_loop(self, messages):
+        """The same listener without a thread: for tests on a simulated clock, which does not wait for threads."""
+        return self(messages)
+
     @property
     def bodies(self):
         """Numbers in the bodies of its messages, sorted."""

@@ -18,6 +18,9 @@ ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="")
 for name in ("CI", "BUILD_NUMBER"):  # pytest says more there
     ALONE.pop(name, None)
 
+EVERY_TOOL = "import tools; tools.is_here = lambda name: True"
+"""For tests whose fixtures have the names of those that need Java and need none."""
+
 OF_ALL_THREADS = re.compile(r"""(?:setattr|patch|patch\.object)\(\s*(?:["'](?:[\w.]+\.)?time\.\w|(?:\w+\.)*time,)""")
 """A function of the module `time` that a test replaces, by whatever name the module is reached."""
 
@@ -110,7 +113,8 @@ def test_no_test_passes_where_there_is_nothing_to_look_at():
 
 
 def test_a_program_that_a_cluster_has_started_again_is_no_leak(run):
-    text = """
+    text = f"""
+{EVERY_TOOL}
 class Cluster:
     programs = ()
 
@@ -165,7 +169,8 @@ def test_it(): pass
     assert "ERROR at teardown of test_it" in said and "variable HELD: 'not there' became b'1'" in said
 
 
-SESSION = """
+SESSION = f"""
+{EVERY_TOOL}
 class View:
     isTemporary, name = True, "left"
 class Catalog:

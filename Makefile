@@ -17,6 +17,10 @@ unexport PYTHONDONTWRITEBYTECODE
 export RMQALLOC_CACHE ?= $(CURDIR)/.cache
 # Tests started here test the wheel of this checkout, installed in $(VENV), unless they say otherwise (tests/support/package_under_test.py).
 export RMQALLOC_WHEEL_OF := $(CURDIR)
+# A JVM opens no file below a folder whose name is not ASCII where this is C.
+ifneq ($(filter C POSIX,$(LC_ALL)),)
+export LC_ALL := C.UTF-8
+endif
 
 BIN   := $(VENV)/bin
 WHEEL := build/wheel
@@ -155,8 +159,8 @@ CHECKED_TESTS := $(GOLDEN) tests/fleet/test_fleet.py tests/fleet/test_fleet_erro
 test-debug: install
 	rm -rf build/debug && mkdir -p build/debug/docs && cp -r docs/strategies build/debug/docs/
 	cp -r setup.py pyproject.toml README.md LICENSE NOTICE pyx rmqalloc spark_udfs tests build/debug/ && rm -f build/debug/rmqalloc/_engine/*.so
-	cd build/debug && RMQALLOC_DEBUG=1 $(abspath $(BIN))/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
-	cd build/debug && PYTHONPATH=. RMQALLOC_ISA=plain $(abspath $(PYTEST)) -q $(BESIDE) -k "not the_reference" $(CHECKED_TESTS)
+	cd build/debug && RMQALLOC_DEBUG=1 "$(abspath $(BIN))/python" setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
+	cd build/debug && PYTHONPATH=. RMQALLOC_ISA=plain "$(abspath $(PYTEST))" -q $(BESIDE) -k "not the_reference" $(CHECKED_TESTS)
 
 # All but the one that is taken by itself, which is what the other tests run with. Tests of kernels run all by themselves.
 test-isa: install

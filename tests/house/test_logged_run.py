@@ -78,11 +78,13 @@ def test_at_most_ten_are_named(run):
 
 
 def test_the_command_runs_the_test_again(run, tmp_path):
-    variables = {"PYTHONSAFEPATH": "1", "RMQALLOC_WHEEL_OF": "/a b", "RMQALLOC_CACHE": str(tmp_path / ".cache")}
+    variables = {"LC_ALL": "C.UTF-8", "PYTHONSAFEPATH": "1", "RMQALLOC_WHEEL_OF": "/a b"}
+    variables["RMQALLOC_CACHE"] = str(tmp_path / ".cache")
     text = "def test_it(): assert os.environ['RMQALLOC_WHEEL_OF'] == ''\n"
     said = run(text, **variables)[1]
     command = said.partition("To run it again:\n  ")[2].partition("\n")[0]
-    assert command.startswith("PYTHONSAFEPATH=1 RMQALLOC_WHEEL_OF='/a b' "), "without the variable that changes nothing"
+    settings = "LC_ALL=C.UTF-8 PYTHONSAFEPATH=1 RMQALLOC_WHEEL_OF='/a b' "
+    assert command.startswith(settings), "without the variable that changes nothing"
     bare = {"PATH": "/nonexistent", "PYTHONPATH": ""}
     again = subprocess.run(
         ["/bin/sh", "-c", command], cwd=tmp_path, env=bare, capture_output=True, text=True, check=False

@@ -19,7 +19,8 @@ LOG = Path("build/test.log")
 MOST = 10
 """Failed tests that are named; all of them are in the log."""
 SGR = re.compile(r"\x1b\[[\d;]*m")
-SET_BY_MAKE = {"PYTHONSAFEPATH": "", "RMQALLOC_CACHE": str(Path(".cache").absolute()), "RMQALLOC_WHEEL_OF": ""}
+USUAL_CACHE = str(Path(".cache").absolute())
+SET_BY_MAKE = {"LC_ALL": "", "PYTHONSAFEPATH": "", "RMQALLOC_CACHE": USUAL_CACHE, "RMQALLOC_WHEEL_OF": ""}
 """Variables that the Makefile exports, with the values that a test has without them."""
 
 

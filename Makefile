@@ -44,7 +44,7 @@ help:
 	@echo "make test-isa      golden answers with every other instruction set this machine has"
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
 	@echo "make fuzz          fuzz guided by coverage for MINUTES=$(MINUTES) in all: kernels in C, readers, kernels in Python (clang, atheris)"
-	@echo "make lint          ruff, mypy and the rules of the house"
+	@echo "make lint          ruff, mypy, the rules of the house, and whether tests are collected alike twice"
 	@echo "make site          the guide, in build/site; warnings are errors"
 	@echo "make site-search   the guide, whether its search finds the right page first, and whether it can be read (Chromium)"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
@@ -329,6 +329,7 @@ lint: install
 	$(BIN)/mypy examples/clients/*.py
 	MYPYPATH=benchmarks:tests/support $(BIN)/mypy -p cliffs -p commands -p movement -p releases
 	$(PYTEST) -q $(BESIDE) $(HOUSE_RULES)
+	PYTHONPATH=tests/support $(BIN)/python -m collected_twice
 
 # The guide: pages of docs/ and names from the docstrings. Its tools are none of the product's.
 SITE := build/site

@@ -10,7 +10,7 @@ import package_under_test
 import pytest
 
 # "selected" is first, as "order" imports it.
-pytest_plugins = ["selected", "invariants_kept", "leaks", "order", "skips", "starts", "time_limits"]
+pytest_plugins = ["selected", "ids_of_tests", "invariants_kept", "leaks", "order", "skips", "starts", "time_limits"]
 
 # Where tests are started in the background, Ctrl-C is ignored, by every program that they start, too: some tests send one.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 import tied
-from checkout import ROOT
+from checkout import ROOT, copy_checkout
 
 from mutation.kernels import Kernels
 
@@ -22,16 +22,11 @@ COMPILEALL = ("compileall", "-q", "--invalidation-mode", "checked-hash", "rmqall
 """Compiled Python is checked by content, as a mutant may be as old and as long as what it replaces."""
 
 
-def copy_checkout(folder):
+def copy_package(folder):
     """Copy what git does not ignore, and the kernels of the package that is installed."""
     import rmqalloc._engine
 
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()
-    for name in filter(None, listed.split("\0")):
-        if os.path.lexists(ROOT / name):  # not deleted meanwhile
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name, follow_symlinks=False)
+    copy_checkout(folder)
     for kernel in Path(rmqalloc._engine.__file__).parent.glob("*.so"):
         shutil.copy(kernel, folder / "rmqalloc" / "_engine" / kernel.name)
 
@@ -41,7 +36,7 @@ class Tree:
 
     def __init__(self, folder):
         self.folder = folder
-        copy_checkout(folder)
+        copy_package(folder)
         subprocess.run([sys.executable, "-m", *COMPILEALL], cwd=folder, check=True)
         self.server = None
 

@@ -118,7 +118,13 @@ def test_a_client_that_pops_may_own_a_whole_broker():
     [
         ("AVG_BY_CIRCLE", "AVG", 10, "AVG_BY_CIRCLE explains all 8 queues"),
         ("AVG", "AVG_BY_CIRCLE", 10, "; AVG explains all 8 queues"),
-        ("CONSISTENT_HASH", "AVG", 160, "CONSISTENT_HASH with 160 virtual nodes explains all 8 queues"),
+        pytest.param(
+            "CONSISTENT_HASH",
+            "AVG",
+            160,
+            "CONSISTENT_HASH with 160 virtual nodes explains all 8 queues",
+            id="CONSISTENT_HASH",
+        ),
     ],
 )
 def test_the_strategy_that_explains_the_owners_is_named(real, meant, nodes, said):

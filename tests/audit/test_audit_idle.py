@@ -107,6 +107,7 @@ def test_clients_that_told_what_they_see_see_the_queues_that_are_raised():
             {"topic": TOPIC, "broker_name": "a", "queue_id": 0}]}}}, 2, "1 of 2 clients own no queue, though there are 8",
          "Stop these clients, or put queues into their lists."),
     ],
+    ids=["AVG", "CONSISTENT_HASH of 7", "CONSISTENT_HASH of 9", "CONFIG"],
 )  # fmt: skip
 def test_the_advice_has_the_figures_of_the_group(fields, n_clients, message, advice):
     found = only(check_snapshot(snapshot(group(*(f"c{i}" for i in range(n_clients)), **fields))), IDLE)

@@ -103,11 +103,12 @@ def test_topics_that_only_a_client_names_are_checked_too():
         ("MACHINE_ROOM", "JAVA GO", "error", "AllocateByMachineRoom"),
         ("MACHINE_ROOM_NEARBY-AVG", "JAVA GO", "error", "AllocateByMachineNearby"),
         ("AVG_BY_CIRCLE", "JAVA CPP PYTHON", "error", "CPP and PYTHON clients come with AVG alone"),
-        (
+        pytest.param(
             "CONSISTENT_HASH",
             "GO CPP",
             "error",
             "CPP clients come with AVG alone, the group is meant to use CONSISTENT_HASH",
+            id="CONSISTENT_HASH-GO CPP",
         ),
     ],
 )

@@ -147,9 +147,10 @@ def test_csv_for_a_program_keeps_names(run):
         (["allocate"], "Missing option"),
         ([*GROUP, "--frob"], "No such option"),
         ([*GROUP, "-s", "BEST"], "'BEST' is not one of 'AVG'"),
-        (
+        pytest.param(
             [*GROUP, "--virtual-nodes", "3"],
             "--virtual-nodes is for CONSISTENT_HASH and CONSISTENT_HASH_BOUNDED/1, the strategy is AVG",
+            id="--virtual-nodes of AVG",
         ),
         ([*GROUP, "-s", "CONSISTENT_HASH", "--virtual-nodes", "-1"], "-1 is not in the range x>=0"),
         ([*GROUP, "-s", "MACHINE_ROOM"], "--machine-rooms is for MACHINE_ROOM, which needs it"),
@@ -180,7 +181,11 @@ def test_csv_for_a_program_keeps_names(run):
             "--master and --remote exclude each other",
         ),
         (["generate", "--out", "x", "--units", "-1"], "-1 is not in the range x>=0"),
-        (["serve"], "nothing is given to serve: give -n HOST:PORT or --context NAME of a running cluster, or -f FILE"),
+        pytest.param(
+            ["serve"],
+            "nothing is given to serve: give -n HOST:PORT or --context NAME of a running cluster, or -f FILE",
+            id="nothing to serve",
+        ),
     ],
 )
 def test_wrong_usage_leaves_with_64(run, arguments, said):
@@ -270,10 +275,14 @@ def test_bulk_says_what_is_wrong_with_scenarios(run, tmp_path):
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda path: None, "does not exist"),
-        (lambda path: path.mkdir(), "holds no Parquet file"),
-        (lambda path: path.write_text("no"), "arquet"),
-        (lambda path: pq.write_table(pa.table({"topic": ["T"]}), path), "the table has no column consumer_group"),
+        pytest.param(lambda path: None, "does not exist", id="nothing"),
+        pytest.param(lambda path: path.mkdir(), "holds no Parquet file", id="an empty folder"),
+        pytest.param(lambda path: path.write_text("no"), "arquet", id="a text"),
+        pytest.param(
+            lambda path: pq.write_table(pa.table({"topic": ["T"]}), path),
+            "the table has no column consumer_group",
+            id="a table of one column",
+        ),
     ],
 )
 def test_bulk_fails_in_one_message(run, tmp_path, make, said):

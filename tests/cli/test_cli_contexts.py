@@ -123,8 +123,12 @@ def test_wrong_usage(arguments, said, folder, asked, capsys):
     ("text", "said"),
     [
         ("contexts: {a: {}}", "contexts.a.name_servers is missing"),
-        ("contexts: {a: {name_servers: x, secret_key: y}}", "contexts.a.secret_key is not known"),
-        ("contexts: {a: {name_servers: x, timeout: soon}}", "contexts.a.timeout must be a number"),
+        pytest.param(
+            "contexts: {a: {name_servers: x, secret_key: y}}", "contexts.a.secret_key is not known", id="an unknown key"
+        ),
+        pytest.param(
+            "contexts: {a: {name_servers: x, timeout: soon}}", "contexts.a.timeout must be a number", id="timeout: soon"
+        ),
         ("contexts: {a: {name_servers: x, parallel: 65}}", "from 1 to 64"),
         ("contexts: [", "config.yaml"),
     ],

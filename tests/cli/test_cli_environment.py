@@ -192,15 +192,40 @@ def test_former_names_of_bulk_still_work(run):
 @pytest.mark.parametrize(
     ("arguments", "name", "said"),
     [
-        (PLAN, "RMQALLOC_PLAN_GATE", "is no option of plan and has no effect; did you mean RMQALLOC_PLAN_GATES?"),
+        pytest.param(
+            PLAN,
+            "RMQALLOC_PLAN_GATE",
+            "is no option of plan and has no effect; did you mean RMQALLOC_PLAN_GATES?",
+            id="RMQALLOC_PLAN_GATE",
+        ),
         (PLAN, "RMQALLOC_PALN_GATES", "; did you mean RMQALLOC_PLAN_GATES?"),
         (PLAN, "RMQALLOC_THREAD", "; did you mean RMQALLOC_THREADS?"),
         (PLAN, "RMQALLOC_PLAN_NO_LAG", "; did you mean RMQALLOC_PLAN_LAG?"),
-        (PLAN, "RMQALLOC_FROBNICATE", "RMQALLOC_FROBNICATE is no option of plan and has no effect\n"),
+        pytest.param(
+            PLAN,
+            "RMQALLOC_FROBNICATE",
+            "RMQALLOC_FROBNICATE is no option of plan and has no effect\n",
+            id="RMQALLOC_FROBNICATE",
+        ),
         (PLAN, "RMQALLOC_X\x1b[2J\n", "RMQALLOC_X\\x1b[2J\\n is no option"),
-        (["rollout", "restart"], "RMQALLOC_ROLLOUT_RESTART_BACH", "; did you mean RMQALLOC_ROLLOUT_RESTART_BATCH?"),
-        (["rollout", "restart"], "RMQALLOC_ROLLOUT_RESTRT_BATCH", "; did you mean RMQALLOC_ROLLOUT_RESTART_BATCH?"),
-        (["optimise", "scale"], "RMQALLOC_OPTIMISE_SCALE_TOO", "; did you mean RMQALLOC_OPTIMISE_SCALE_TO?"),
+        pytest.param(
+            ["rollout", "restart"],
+            "RMQALLOC_ROLLOUT_RESTART_BACH",
+            "; did you mean RMQALLOC_ROLLOUT_RESTART_BATCH?",
+            id="RMQALLOC_ROLLOUT_RESTART_BACH",
+        ),
+        pytest.param(
+            ["rollout", "restart"],
+            "RMQALLOC_ROLLOUT_RESTRT_BATCH",
+            "; did you mean RMQALLOC_ROLLOUT_RESTART_BATCH?",
+            id="RMQALLOC_ROLLOUT_RESTRT_BATCH",
+        ),
+        pytest.param(
+            ["optimise", "scale"],
+            "RMQALLOC_OPTIMISE_SCALE_TOO",
+            "; did you mean RMQALLOC_OPTIMISE_SCALE_TO?",
+            id="RMQALLOC_OPTIMISE_SCALE_TOO",
+        ),
     ],
 )
 def test_an_unknown_variable_is_warned_of_with_the_likely_name(run, arguments, name, said):
@@ -247,12 +272,17 @@ def test_warnings_are_bounded(run):
 @pytest.mark.parametrize(
     ("arguments", "name", "value", "said"),
     [
-        (PLAN, "RMQALLOC_PLAN_TOP", "many", "Invalid value for '--top' (from {} of the environment): "),
-        (["rollout", "restart"], "RMQALLOC_ROLLOUT_RESTART_OUTPUT", "jsn", "'-o' / '--output' (from {} of the environment): "),
+        pytest.param(PLAN, "RMQALLOC_PLAN_TOP", "many",
+                     "Invalid value for '--top' (from {} of the environment): ", id="RMQALLOC_PLAN_TOP"),
+        pytest.param(["rollout", "restart"], "RMQALLOC_ROLLOUT_RESTART_OUTPUT", "jsn",
+                     "'-o' / '--output' (from {} of the environment): ", id="RMQALLOC_ROLLOUT_RESTART_OUTPUT"),
         (PLAN, "RMQALLOC_PLAN_LAG", "maybe", "'--lag' (from {} of the environment): "),
-        (PLAN, "RMQALLOC_PLAN_BROKER_ROOMS", "x", "note: set by the environment: --broker-room from {}\n"),
-        ([*PLAN, "--scale", "3"], "RMQALLOC_PLAN_GATES", "no.yaml", "note: set by the environment: --gates from {}\n"),
-        ([*PLAN, "--scale", "3"], "RMQALLOC_PLAN_SCENARIO", "s.yaml", "note: set by the environment: --scenario from {}\n"),
+        pytest.param(PLAN, "RMQALLOC_PLAN_BROKER_ROOMS", "x",
+                     "note: set by the environment: --broker-room from {}\n", id="RMQALLOC_PLAN_BROKER_ROOMS"),
+        pytest.param([*PLAN, "--scale", "3"], "RMQALLOC_PLAN_GATES", "no.yaml",
+                     "note: set by the environment: --gates from {}\n", id="RMQALLOC_PLAN_GATES"),
+        pytest.param([*PLAN, "--scale", "3"], "RMQALLOC_PLAN_SCENARIO", "s.yaml",
+                     "note: set by the environment: --scenario from {}\n", id="RMQALLOC_PLAN_SCENARIO"),
         (["rollout", "restart", "-f", "example:seed"], "RMQALLOC_ROLLOUT_RESTART_MAX_BATCH", "2", "--max-batch from {}\n"),
     ],
 )  # fmt: skip

@@ -18,13 +18,11 @@ SPELLED = [
     ("ORDINAL/1(tables=true)", "ORDINAL/1", {"tables": True}),
     ('ORDINAL(pattern="@c#")', "ORDINAL", {"pattern": "@c#"}),
     ("STABLE(slack=1)", "STABLE", {"slack": 1}),
-    (
-        "CONSISTENT_HASH_BOUNDED(load_factor=1.5,virtual_nodes=3)",
-        "CONSISTENT_HASH_BOUNDED",
-        {"load_factor": 1.5, "virtual_nodes": 3},
-    ),
+    pytest.param("CONSISTENT_HASH_BOUNDED(load_factor=1.5,virtual_nodes=3)", "CONSISTENT_HASH_BOUNDED",
+                 {"load_factor": 1.5, "virtual_nodes": 3}, id="CONSISTENT_HASH_BOUNDED"),
     ("CANARY(share=0.25)", "CANARY", {"share": "0.25"}),
-    ("CANARY-ROTATED-AVG_BY_CIRCLE(share=0.5, pattern=*-?)", "CANARY-ROTATED-AVG_BY_CIRCLE", {"share": 0.5, "pattern": "*-?"}),
+    pytest.param("CANARY-ROTATED-AVG_BY_CIRCLE(share=0.5, pattern=*-?)", "CANARY-ROTATED-AVG_BY_CIRCLE",
+                 {"share": 0.5, "pattern": "*-?"}, id="CANARY-ROTATED-AVG_BY_CIRCLE"),
 ]  # fmt: skip
 
 
@@ -60,7 +58,15 @@ def test_one_allocation(capsys, text, name, params):
 
 @pytest.mark.parametrize(
     ("text", "name", "params"),
-    [*SPELLED, ("MACHINE_ROOM_NEARBY_POOLED-STABLE(slack=1)", "MACHINE_ROOM_NEARBY_POOLED-STABLE", {"slack": 1})],
+    [
+        *SPELLED,
+        pytest.param(
+            "MACHINE_ROOM_NEARBY_POOLED-STABLE(slack=1)",
+            "MACHINE_ROOM_NEARBY_POOLED-STABLE",
+            {"slack": 1},
+            id="MACHINE_ROOM_NEARBY_POOLED-STABLE",
+        ),
+    ],
 )
 def test_plan_explain_compare_and_rollout_say_the_same(capsys, snapshot, tmp_path, text, name, params):
     """What the plan says by a text, and by a scenario file with the parameters beside the name."""
@@ -94,7 +100,9 @@ def test_plan_explain_compare_and_rollout_say_the_same(capsys, snapshot, tmp_pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([*ALLOCATE, "CANARY"], "strategy CANARY: missing a required argument: 'share'; it takes share, pattern, inner"),
+        pytest.param([*ALLOCATE, "CANARY"],
+                     "strategy CANARY: missing a required argument: 'share'; it takes share, pattern, inner",
+                     id="CANARY without a share"),
         ([*ALLOCATE, "CANARY(share=2)"], "share must be from 0 to 1, got 2.0"),
         ([*ALLOCATE, "ORDINAL(table=true)"], "ORDINAL takes pattern, tables, got table; did you mean tables?"),
         ([*ALLOCATE, "ORDINAL(pattern=-)"], "pattern must have one # and no digit beside it"),

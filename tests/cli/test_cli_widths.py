@@ -34,7 +34,9 @@ VERBS = [
     "rollout restart -f {many} --batch 2",
     "rollout restart -f example:48-pods -g by-average --budget 30 --max-batch 3",
     "rollout restart -f example:48-pods -g by-average --budget 1 --max-batch 2",
-    "rollout strategy -f example:seed -g by-average -s CONSISTENT_HASH_BOUNDED --batch 2",
+    pytest.param(
+        "rollout strategy -f example:seed -g by-average -s CONSISTENT_HASH_BOUNDED --batch 2", id="rollout strategy"
+    ),
     "rollout subscription -f example:orders -t payments",
     "rollout queues -f example:orders -g order-svc -t orders --to 4",
     "rollout broker -f example:seed --name broker-a",
@@ -42,7 +44,10 @@ VERBS = [
     "recommend -f example:48-pods -g by-ring",
     "optimise restart -f example:seed -g by-average",
     "optimise restart -f example:seed -g by-average --goal moves --max-unowned 6",
-    "optimise numbers -f example:orders -g order-svc -t orders --queues 16 --goal unowned-seconds,moves --evaluations 20",
+    pytest.param(
+        "optimise numbers -f example:orders -g order-svc -t orders --queues 16 --goal unowned-seconds,moves --evaluations 20",
+        id="optimise numbers",
+    ),
     "compare -f example:seed --scale 6",
     "diff example:seed {after}",
     "diff {many} {fewer}",

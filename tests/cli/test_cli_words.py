@@ -235,8 +235,12 @@ def test_a_pipe_that_nobody_reads_is_no_success(arguments):
 @pytest.mark.parametrize(
     ("verb", "said"),
     [
-        ("rollout", "needs broker, queues, restart, strategy or subscription before its options, such as rmqalloc rollout r"),
-        ("optimise", "needs numbers, restart, scale or strategy before its options, such as rmqalloc optimise restart -f"),
+        pytest.param("rollout",
+                     "needs broker, queues, restart, strategy or subscription before its options, such as rmqalloc rollout r",
+                     id="rollout"),
+        pytest.param("optimise",
+                     "needs numbers, restart, scale or strategy before its options, such as rmqalloc optimise restart -f",
+                     id="optimise"),
     ],
 )  # fmt: skip
 def test_options_before_the_kind_of_change_name_what_is_missing(verb, said, run):

@@ -85,7 +85,12 @@ def test_offsets_that_are_reset_are_consumed_from(orderly):
 
 @pytest.mark.parametrize(
     ("body", "result"),
-    [(b"7", "CR_SUCCESS"), (b"8", "CR_LATER"), (b"9", "CR_THROW_EXCEPTION"), (None, "CR_THROW_EXCEPTION")],
+    [
+        pytest.param(b"7", "CR_SUCCESS", id="7-CR_SUCCESS"),
+        pytest.param(b"8", "CR_LATER", id="8-CR_LATER"),
+        pytest.param(b"9", "CR_THROW_EXCEPTION", id="9-CR_THROW_EXCEPTION"),
+        (None, "CR_THROW_EXCEPTION"),
+    ],
 )
 def test_a_message_is_consumed_at_once(body, result):
     def answer(messages):

@@ -161,7 +161,13 @@ def test_distinct_rows_are_numbered_as_they_appear(rows, keyed):
         assert [names[code] for code in codes] == [text for _, text in rows]
 
 
-FORMS = ["{}", "topic-{}", "a-topic-{}-" + "x" * 60, "a" * 40 + "{:06}" + "b" * 200, "a" * 200 + "{:06}" + "b" * 70]
+FORMS = [
+    "{}",
+    "topic-{}",
+    "a-topic-{}-" + "x" * 60,
+    pytest.param("a" * 40 + "{:06}" + "b" * 200, id="a number after 40 letters"),
+    pytest.param("a" * 200 + "{:06}" + "b" * 70, id="a number after 200 letters"),
+]
 
 
 @pytest.mark.parametrize("n_kinds", [1, 500, 513, 5_000, 20_000])

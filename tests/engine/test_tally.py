@@ -258,7 +258,11 @@ def test_more_clients_than_queues_cannot_be_even():
 @pytest.mark.parametrize(
     ("owners", "said"),
     [
-        (np.zeros(2, np.int32), r"int32 of shape \(3,\), one entry per queue of the fleet, got int32 of shape \(2,\)"),
+        pytest.param(
+            np.zeros(2, np.int32),
+            r"int32 of shape \(3,\), one entry per queue of the fleet, got int32 of shape \(2,\)",
+            id="too short",
+        ),
         (np.zeros(3, np.int64), "got int64"),
         (np.array([0, 2, 0], np.int32), "names client 2 in unit 1, which has 2 clients"),
     ],

@@ -97,12 +97,22 @@ def test_any_type_of_text_and_a_slice_of_a_batch():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda t: t.drop_columns("topic"), "no column topic"),
-        (lambda t: t.drop_columns("client_ids"), "client_ids"),
-        (lambda t: t.drop_columns("brokers"), "neither a queues nor a brokers column"),
-        (lambda t: t.set_column(3, "client_ids", pa.array([1])), "column client_ids must be a list"),
-        (lambda t: t.set_column(2, "brokers", pa.array(["b"])), "column brokers must be a list"),
-        (lambda t: t.set_column(1, "topic", pa.array([1.5])), "column topic must hold strings"),
+        pytest.param(lambda t: t.drop_columns("topic"), "no column topic", id="no topic"),
+        pytest.param(lambda t: t.drop_columns("client_ids"), "client_ids", id="no client_ids"),
+        pytest.param(lambda t: t.drop_columns("brokers"), "neither a queues nor a brokers column", id="no brokers"),
+        pytest.param(
+            lambda t: t.set_column(3, "client_ids", pa.array([1])),
+            "column client_ids must be a list",
+            id="client_ids of numbers",
+        ),
+        pytest.param(
+            lambda t: t.set_column(2, "brokers", pa.array(["b"])),
+            "column brokers must be a list",
+            id="brokers of texts",
+        ),
+        pytest.param(
+            lambda t: t.set_column(1, "topic", pa.array([1.5])), "column topic must hold strings", id="topic of numbers"
+        ),
     ],
 )
 def test_a_table_of_the_wrong_columns_is_refused_as_a_whole(change, said):
@@ -349,10 +359,20 @@ def foreign_file(path):
     [
         (None, foreign_file, "did not write .such as thesis.txt"),
         ("owners", foreign_file, "but not thesis.txt in it"),
-        ("owners", lambda path: (path / "part-1.parquet").mkdir(), "but not part-1.parquet in it"),
+        pytest.param(
+            "owners",
+            lambda path: (path / "part-1.parquet").mkdir(),
+            "but not part-1.parquet in it",
+            id="owners-a directory",
+        ),
         ("fleet", None, "holds 'fleet'"),
-        (None, lambda path: path.mkdir() or (path / MARKER).write_text("[1]"), "did not write"),
-        (None, lambda path: path.write_text("the only copy"), "is a file"),
+        pytest.param(
+            None,
+            lambda path: path.mkdir() or (path / MARKER).write_text("[1]"),
+            "did not write",
+            id="None-another marker",
+        ),
+        pytest.param(None, lambda path: path.write_text("the only copy"), "is a file", id="None-a file"),
     ],
 )
 def test_what_is_not_ours_is_never_replaced(tmp_path, kind, make, said):

@@ -199,31 +199,47 @@ CLIENTS_CAST = "cast it, as in cast(client_ids as array<string>)"
 @pytest.mark.parametrize(
     ("name", "value", "kind", "said"),
     [
-        (
+        pytest.param(
             "topic",
             b"T",
             pa.binary(),
             "column topic must hold strings, got binary: cast it, as in cast(topic as string)",
+            id="topic",
         ),
-        (
+        pytest.param(
             "client_ids",
             [b"x"],
             pa.list_(pa.binary()),
             f"column client_ids must hold strings, got binary: {CLIENTS_CAST}",
+            id="client_ids",
         ),
-        ("brokers", [("b", 2.0)], pa.float64(), f"must hold integers, got double: {BROKERS_CAST}"),
-        ("brokers", [("b", "2")], pa.string(), f"must hold integers, got string: {BROKERS_CAST}"),
-        (
+        pytest.param(
+            "brokers",
+            [("b", 2.0)],
+            pa.float64(),
+            f"must hold integers, got double: {BROKERS_CAST}",
+            id="brokers of doubles",
+        ),
+        pytest.param(
+            "brokers",
+            [("b", "2")],
+            pa.string(),
+            f"must hold integers, got string: {BROKERS_CAST}",
+            id="brokers of texts",
+        ),
+        pytest.param(
             "brokers",
             [("b", Decimal(2))],
             pa.decimal128(9, 0),
             f"must hold integers, got decimal128(9, 0): {BROKERS_CAST}",
+            id="brokers of decimals",
         ),
-        (
+        pytest.param(
             "strategy",
             1,
             pa.int32(),
             "column strategy must hold strings, got int32: cast it, as in cast(strategy as string)",
+            id="strategy",
         ),
         ("virtual_nodes", 2.5, pa.float64(), "got double: cast it, as in cast(virtual_nodes as bigint)"),
     ],

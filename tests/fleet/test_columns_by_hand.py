@@ -103,7 +103,14 @@ def test_a_route_that_crosses_two_lists_is_refused():
         {"client_ids": FLEET.topics},
         {"slot_room": CLIENTS.slot_room[1:]},
     ],
-    ids=repr,
+    ids=[
+        "too few offsets",
+        "a first offset of 1",
+        "offsets beyond the end",
+        "a list of ids",
+        "too few ids",
+        "too few rooms",
+    ],
 )
 def test_lists_of_clients_that_do_not_fit_are_refused(change):
     with pytest.raises((TypeError, ValueError), match=r"offsets of client lists|client_ids|slot_room"):

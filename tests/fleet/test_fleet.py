@@ -45,10 +45,10 @@ def test_offsets_say_which_owners_belong_to_which_unit():
 @pytest.mark.parametrize(
     "form",
     [
-        lambda pair: pair,
-        lambda pair: MessageQueue("orders", *pair),
-        lambda pair: ("orders", *pair),
-        lambda pair: {"topic": "orders", "brokerName": pair[0], "queueId": pair[1]},
+        pytest.param(lambda pair: pair, id="pair"),
+        pytest.param(lambda pair: MessageQueue("orders", *pair), id="MessageQueue"),
+        pytest.param(lambda pair: ("orders", *pair), id="triple"),
+        pytest.param(lambda pair: {"topic": "orders", "brokerName": pair[0], "queueId": pair[1]}, id="mapping"),
     ],
 )
 def test_any_form_of_queue_will_do(form):

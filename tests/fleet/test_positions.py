@@ -217,7 +217,7 @@ def test_rules_are_selected_as_numpy_takes_them(index):
         [0] * N,
         None,
     ],
-    ids=repr,
+    ids=["one too many", "all 2", "all -1", "all 2**63", "doubles", "a list", "None"],
 )
 def test_rules_that_are_not_those_of_the_units_are_refused(of_unit):
     scenario = Scenario("less", [RemoveClients(count=1)], groups=["group 3"])
@@ -250,9 +250,10 @@ MISFITS = [
     np.zeros((SIZE, 1), np.int32),
     np.int32(0),
 ]
+MISFIT_NAMES = ["list", "None", "int64", "float32", "bool", "one too few", "one too many", "two dimensions", "number"]
 
 
-@pytest.mark.parametrize("owners", MISFITS, ids=repr)
+@pytest.mark.parametrize("owners", MISFITS, ids=MISFIT_NAMES)
 def test_owners_that_do_not_fit_are_refused_by_every_reader(owners):
     readers = [FLEET.to_arrow, *(lambda o, read=read: read(FLEET, o) for read in (balance, loads, cross_room))]
     writers = [lambda o: strategy("AVG").assign_fleet(FLEET, out=o, on_error="report")] if owners is not None else []

@@ -59,8 +59,10 @@ def test_a_good_one_has_no_faults():
     ("- A fault.\n", "", "nothing below Fixed"),
     ("### Spark", "### Fixed", "Fixed twice"),
     ("### Spark", "### Security", None),
-    ("### Fixed\n\n- A fault.\n", "### Fixed\n\n- A fault.\n\n### Added\n\n- More.\n", "is not the order"),
-    ("### Fixed\n\n- A fault.\n", "### Fixed\n\n- A fault.\n\n### Spark SQL\n\n- More.\n", "themes stand above"),
+    pytest.param("### Fixed\n\n- A fault.\n", "### Fixed\n\n- A fault.\n\n### Added\n\n- More.\n",
+                 "is not the order", id="Fixed before Added"),
+    pytest.param("### Fixed\n\n- A fault.\n", "### Fixed\n\n- A fault.\n\n### Spark SQL\n\n- More.\n",
+                 "themes stand above", id="Fixed before a theme"),
     ("- A fault.", "- A fault", "does not end a sentence"),
 ])  # fmt: skip
 def test_a_broken_rule_is_seen(old, new, said):
@@ -75,11 +77,12 @@ def test_notes_are_what_is_said_of_the_release():
 
 
 @pytest.mark.parametrize(("tag", "text", "version", "said"), [
-    ("v0.2.1", RELEASED, "0.2.0", "the tag must be v0.2.0"),
-    ("0.2.0", RELEASED, "0.2.0", "the tag must be v0.2.0"),
-    ("v0.2.0", GOOD, "0.2.0", 'entries under "Unreleased"'),
-    ("v0.3.0", RELEASED, "0.3.0", "the newest release"),
-    ("v0.2.0", RELEASED.replace("2026-02-28", "unreleased"), "0.2.0", "the newest release"),
+    pytest.param("v0.2.1", RELEASED, "0.2.0", "the tag must be v0.2.0", id="v0.2.1"),
+    pytest.param("0.2.0", RELEASED, "0.2.0", "the tag must be v0.2.0", id="0.2.0"),
+    pytest.param("v0.2.0", GOOD, "0.2.0", 'entries under "Unreleased"', id="entries under Unreleased"),
+    pytest.param("v0.3.0", RELEASED, "0.3.0", "the newest release", id="v0.3.0"),
+    pytest.param("v0.2.0", RELEASED.replace("2026-02-28", "unreleased"), "0.2.0",
+                 "the newest release", id="unreleased"),
 ])  # fmt: skip
 def test_a_tag_without_its_notes_is_refused(tag, text, version, said):
     with pytest.raises(SystemExit, match=said):

@@ -79,7 +79,8 @@ def test_a_handler_of_builtin_exceptions_guards_no_code_of_ours():
 @pytest.mark.parametrize(("source", "n_raised", "n_guarded"), [
     ("raise ValueError('x')", 1, 0), ("def f():\n return TypeError()", 1, 0), ("raise Error", 0, 0),
     ("try:\n int(x)\nexcept ValueError:\n pass", 0, 0), ("try:\n f(x)\nexcept ValueError:\n pass\ndef f(): ...", 0, 1),
-    ("from rmqalloc.model import f\ntry:\n y = [f(x)]\nexcept (OSError, TypeError):\n pass", 0, 1),
+    pytest.param("from rmqalloc.model import f\ntry:\n y = [f(x)]\nexcept (OSError, TypeError):\n pass", 0, 1,
+                 id="in a list"),
     ("from rmqalloc.model import M\ntry:\n M.of(x)\nexcept KeyError:\n pass", 0, 1),
     ("from rmqalloc.model import f\ntry:\n f(x)\nexcept Error:\n pass", 0, 0),
 ])  # fmt: skip

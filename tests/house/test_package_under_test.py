@@ -90,7 +90,7 @@ def test_an_edit_that_is_not_compiled_is_refused(checkout, name):
 
 @pytest.mark.parametrize(("gone", "said"), [
     ("pyx/vector/md5.h", "pyx/vector/md5.h"),
-    (f"rmqalloc/_engine/md5{EXTENSION_SUFFIXES[0]}", "not compiled in place: md5\n"),
+    pytest.param(f"rmqalloc/_engine/md5{EXTENSION_SUFFIXES[0]}", "not compiled in place: md5\n", id="a compiled module"),
     (package_under_test.IN_PLACE, "not known"),
 ])  # fmt: skip
 def test_a_file_that_is_gone_is_refused(checkout, gone, said):

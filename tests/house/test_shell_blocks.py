@@ -33,7 +33,7 @@ def help_lines():
     for path, command in COMMANDS.items():
         for line in (command.help or "").splitlines():
             if found := re.match(r"\s*(?:\w+:\s+)?(rmqalloc .*|mqadmin .*)", line):
-                yield pytest.param(found[1], id=f"{' '.join(path)}: {found[1]}")
+                yield pytest.param(found[1], id=f"{' '.join(path)}: {found[1]}"[:70])
 
 
 def faults(command):

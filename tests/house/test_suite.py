@@ -1,19 +1,21 @@
-"""The suite itself: what a test leaves behind, a tool that is missing, a test that hangs, another order."""
+"""The suite itself: what a test leaves behind, a tool that is missing, a test that hangs, another order, ids."""
 
 import re
 import subprocess
 import sys
 
+import collected_twice
 import empty_loops
 import hypothesis
 import pytest
 import skips
 import tools
 from checkout import ROOT
+from ids_of_tests import faults
 from interpreter import SUPPORT
 from programs import environment
 
-PLUGINS = ("pytest_timeout", "xdist", "leaks", "order", "skips", "time_limits")
+PLUGINS = ("pytest_timeout", "xdist", "ids_of_tests", "leaks", "order", "skips", "time_limits")
 ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="")
 for name in ("CI", "BUILD_NUMBER"):  # pytest says more there
     ALONE.pop(name, None)
@@ -332,3 +334,121 @@ def test_a_seed_is_an_order(run):
     assert orders[1] == orders[2]
     assert len({tuple(order) for order in orders}) == 3
     assert all(len(order) == 20 for order in orders)
+
+
+# --- Ids ---
+
+REFUSED = {
+    "x" * 81: "has more than 80 characters",
+    "caf\xe9": "is not printable ASCII",
+    "a\nb": "is not printable ASCII",
+    r"b'\x1f'-1": "is made of bytes",
+    '(1, b"x")': "is made of bytes",
+    "<lambda>-1": "shows a function or an object, not its name",
+    "<function made.<locals>.read at 0x7f3c>": "shows a function or an object, not its name",
+    "<object object>": "shows a function or an object, not its name",
+    "array([1, 2])": "shows a function or an object, not its name",
+    "/home/me/s.yaml": "holds the path of the home folder",
+    "file:/home/me": "holds the path of the home folder",
+}
+TAKEN = (
+    "",
+    "x" * 80,
+    "value0",
+    r"a\x00b",
+    '{"b": "c", "d": "e"}',
+    "struct('b' AS c)",
+    "<b>",
+    "/home/me2",
+    "a/home/me",
+    "/",
+)
+
+
+def test_what_is_wrong_with_an_id_is_found():
+    places = {"home folder": "/home/me", "checkout": "/"}
+    assert {part: faults(part, places) for part in REFUSED} == {part: [fault] for part, fault in REFUSED.items()}
+    assert {part: faults(part, places) for part in TAKEN} == {part: [] for part in TAKEN}
+
+
+IDS = """
+VALUES = [b"x", bytearray(1), "x" * 90, "y" * 1000, lambda: 0, "taken", pytest.param(b"y", id="named"), (b"z",)]
+
+@pytest.mark.parametrize("value", VALUES)
+def test_value(value): pass
+
+class TestOfClass:
+    @pytest.fixture(params=["taken", b"x"])
+    def given(self, request): pass
+
+    def test_fixture(self, given): pass
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "workers"])
+def test_every_refused_id_is_named_once_and_no_test_runs(run, options):
+    code, said = run(IDS, *options)
+    assert code in (1, 2)
+    assert re.findall(r"^test_it\.py::(.*): the part in brackets (.*)$", said, re.MULTILINE) == [
+        ("test_value[<bytes>0]", "is made of bytes"),
+        ("test_value[<bytes>1]", "is made of bytes"),
+        ("test_value[<a long text>0]", "has more than 80 characters"),
+        ("test_value[<a long text>1]", "has more than 80 characters"),
+        ("test_value[<lambda>]", "shows a function or an object, not its name"),
+        ("TestOfClass::test_fixture[<bytes>]", "is made of bytes"),
+    ]
+    assert "give ids=[...] or pytest.param(..., id=...)" in said
+    assert "passed" not in said
+
+
+def test_given_ids_are_taken(run):
+    text = "@pytest.mark.parametrize('value', [b'x', lambda: 0], ids=['bytes', 'function'])\ndef test_it(value): pass\n"
+    code, said = run(text)
+    assert code == 0
+    assert "test_it[bytes]" in said and "test_it[function]" in said
+
+
+VARYING = """
+import os, pathlib, random, time
+import pytest
+
+HERE = pathlib.Path(__file__).parent
+CASES = {
+    "set": set("abcdefgh"),
+    "folder": [path.name for path in HERE.iterdir()],
+    "clock": [time.time()],
+    "hidden_clock": [(time.time_ns(),)],
+    "chance": [(random.random(),)],
+    "home": [(os.environ["HOME"].split(os.sep),)],
+    "zone": [(time.tzname,)],
+    "steady": [({frozenset('abcd'): set('abcd')},), (object(),), (HERE,), *sorted(os.listdir(HERE))],
+}
+
+def pytest_generate_tests(metafunc):
+    metafunc.parametrize("value", CASES[metafunc.function.__name__.removeprefix("test_")])
+"""
+VARIES = ("set", "folder", "clock", "hidden_clock", "chance", "home", "zone")
+
+
+def test_what_depends_on_the_process_that_collects_is_named(tmp_path):
+    """And nothing else: values that hold sets, objects and paths of the checkout are the same in both processes."""
+    functions = "".join(f"def test_{name}(value): pass\n" for name in (*VARIES, "steady"))
+    found = []
+    for number, zone in enumerate(("UTC", "Asia/Kathmandu")):
+        tests = tmp_path / str(number) / "tests"
+        tests.mkdir(parents=True)
+        (tests / "support").symlink_to(SUPPORT)
+        (tests.parent / "pytest.ini").write_text("[pytest]\n")
+        (tests.parent / "conftest.py").write_text("pytest_plugins = ['selected']\n")
+        (tests / "test_it.py").write_text(f"{VARYING}{functions}")
+        variables = {
+            "HOME": str(tests),
+            "TZ": zone,
+            "PYTHONHASHSEED": str(number),
+            collected_twice.BACKWARDS: str(number),
+        }
+        found.append(collected_twice.collected(tests.parent, tmp_path / f"{number}.json", **variables))
+    differ = collected_twice.differences(*found)
+    named = [re.search(r"test_it\.py::test_(\w+)", text)[1] for text in differ]
+    assert list(dict.fromkeys(named)) == list(VARIES)
+    assert [test for test, _ in found[0] if "test_steady" in test] != []

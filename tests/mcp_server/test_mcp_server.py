@@ -165,10 +165,11 @@ def test_cut_to_bytes():
         ("plan", {}, "scenarios"),
         ("plan", {"scenarios": [{"name": "x", "changes": [{"scale": 3}]}]}, "scenario 'x': .* must be one change"),
         ("plan", {"scenarios": SIX * 11}, "scenarios must be a list of 1 to 10 scenarios"),
-        (
+        pytest.param(
             "plan",
             {"scenarios": [{"name": "x", "changes": [{"scale_clients": {"to": 100_000}}] * 4}]},
             "make 1,200,000 clients and queues of all groups; at most 1,000,000 are planned: name fewer groups",
+            id="plan-too many clients",
         ),
         ("explain", {**QUEUE, "queue_id": 99}, "99"),
         ("explain", {**QUEUE, "group": "order-*"}, "no consumer group"),

@@ -306,9 +306,10 @@ def test_bounds_that_exclude_all_are_named():
         ({"queues": [4]}, "queues are chosen for one topic: name it in topics, got *"),
         ({"queues": [4], "topics": ["T*"]}, "name it in topics, got T*"),
         ({"queues": [4], "topics": ["U"]}, "the snapshot has no topic 'U'"),
-        (
+        pytest.param(
             {"queues": [2], "topics": ["T"]},
             "no number of queues can be chosen; left out: 2 queues on each broker: the backlog",
+            id="no number of queues",
         ),
         ({"groups": ["x"], "restart": True}, "x"),
         ({"clients": range(1, 1000), "restart": True}, "there are more than 100,000 settings to choose from"),

@@ -223,7 +223,12 @@ def test_what_is_left_out_is_told(capsys, tmp_path):
         ("-s CONSISTENT_HASH:lots", 64, "'CONSISTENT_HASH:lots' is not NAME:N"),
         ("-s MACHINE_ROOM", 64, "nor MACHINE_ROOM:ROOM+ROOM"),
         ("-s POP", 64, "-s: "),
-        ("-s AVG --to-strategy AVG", 64, "compare sets the strategy itself; leave --to-strategy out and give -s"),
+        pytest.param(
+            "-s AVG --to-strategy AVG",
+            64,
+            "compare sets the strategy itself; leave --to-strategy out and give -s",
+            id="-s AVG --to-strategy AVG",
+        ),
         ("-s MACHINE_ROOM_NEARBY-AVG", 1, "the snapshot knows no machine room"),
         ("-g nothing", 1, "no consumer group matches 'nothing'"),
         ("--remove-client c9", 1, "no client of the groups planned matches 'c9'"),

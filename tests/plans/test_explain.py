@@ -254,19 +254,47 @@ def test_nobody_and_names_made_harmless(run, tmp_path):
         ("-q b:1", 64, "explain needs one group (-g) and one topic (-t) by their names"),
         ("-g by-ring -g by-average -t TopicTest -q b:1", 64, "explain needs one group"),
         ("-g by-ring -t TopicTest", 64, "Missing option '-q'"),
-        ("-g by-ring -t TopicTest -q broker-a", 64, "'broker-a' is not BROKER:ID, such as broker-a:3"),
+        pytest.param(
+            "-g by-ring -t TopicTest -q broker-a",
+            64,
+            "'broker-a' is not BROKER:ID, such as broker-a:3",
+            id="-q broker-a",
+        ),
         ("-g by-ring -t TopicTest -q broker-a:1 -s AVERAGE", 64, "did you mean AVG?"),
-        ("-g by-ring -t TopicTest -q broker-a:1 -s AVG:3", 64, "'AVG:3' is neither NAME, nor CONSISTENT_HASH:N"),
-        (
+        pytest.param(
+            "-g by-ring -t TopicTest -q broker-a:1 -s AVG:3",
+            64,
+            "'AVG:3' is neither NAME, nor CONSISTENT_HASH:N",
+            id="-s AVG:3",
+        ),
+        pytest.param(
             "-g by-ring -t TopicTest -q broker-a:1 -s CONSISTENT_HASH:x",
             64,
             "is not NAME:N, such as CONSISTENT_HASH:160",
+            id="-s CONSISTENT_HASH:x",
         ),
         ("-g 'by-*' -t TopicTest -q broker-a:1", 1, "no consumer group matches 'by-*'"),
-        ("-g by-ring -t Topictest -q broker-a:1", 1, "no topic matches 'Topictest'; near it is 'TopicTest'"),
-        ("-g by-rings -t TopicTest -q broker-a:1", 1, "no consumer group matches 'by-rings'; near it are 'by-ring'"),
-        ("-g by-ring -t TopicTest -q broker-a:9", 1, "has the queues 0 to 7 on 'broker-a', not 9"),
-        ("-g by-ring -t TopicTest -q broker-a:1 -s MACHINE_ROOM_NEARBY-AVG", 1, "Machine room is null for mq"),
+        pytest.param(
+            "-g by-ring -t Topictest -q broker-a:1",
+            1,
+            "no topic matches 'Topictest'; near it is 'TopicTest'",
+            id="-t Topictest",
+        ),
+        pytest.param(
+            "-g by-rings -t TopicTest -q broker-a:1",
+            1,
+            "no consumer group matches 'by-rings'; near it are 'by-ring'",
+            id="-g by-rings",
+        ),
+        pytest.param(
+            "-g by-ring -t TopicTest -q broker-a:9", 1, "has the queues 0 to 7 on 'broker-a', not 9", id="-q broker-a:9"
+        ),
+        pytest.param(
+            "-g by-ring -t TopicTest -q broker-a:1 -s MACHINE_ROOM_NEARBY-AVG",
+            1,
+            "Machine room is null for mq",
+            id="-s MACHINE_ROOM_NEARBY-AVG",
+        ),
     ],
 )
 def test_a_slip_is_told(run, line, code, said):

@@ -27,7 +27,11 @@ def test_gates_are_read(tmp_path, name, text, gates):
     ("text", "said"),
     [
         ("max_skew: 1\nmax_skew: 2\n", r"g.yaml:2:1: key 'max_skew' is given twice"),
-        ("fail_if_worse: true\nmax_moves: 2\n", r"g.yaml:2:12: max_moves is not known; .* did you mean max_moved\?"),
+        pytest.param(
+            "fail_if_worse: true\nmax_moves: 2\n",
+            r"g.yaml:2:12: max_moves is not known; .* did you mean max_moved\?",
+            id="max_moves",
+        ),
         ("max_moved: -1\n", r"g.yaml:1:12: max_moved must be a number from 0 on, got -1"),
         ("fail_if_worse: on\n", r"g.yaml:1:16: fail_if_worse must be true or false, got 'on'"),
         ("- 1\n", r"g.yaml:1:1: must be a mapping, got \[1\]"),

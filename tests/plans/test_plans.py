@@ -386,18 +386,29 @@ def other_table(text):
     ("change", "said"),
     [
         (changed_file, "was changed after it was written"),
-        (lambda text: changed_file(text, -1), r"tables\.units\.moved is negative in row 1"),
+        pytest.param(
+            lambda text: changed_file(text, -1), r"tables\.units\.moved is negative in row 1", id="a negative figure"
+        ),
         (other_table, "tables must be units, groups, clients, queues, got"),
-        (lambda text: text[:100], "is not a plan"),
-        (lambda text: "[]", "must be a mapping, got"),
-        (lambda text: text.replace('"Plan"', '"Snapshot"'), "kind must be one of Plan, got"),
-        (
+        pytest.param(lambda text: text[:100], "is not a plan", id="cut"),
+        pytest.param(lambda text: "[]", "must be a mapping, got", id="a list"),
+        pytest.param(
+            lambda text: text.replace('"Plan"', '"Snapshot"'), "kind must be one of Plan, got", id="another kind"
+        ),
+        pytest.param(
             lambda text: text.replace("rmqalloc/v3", "rmqalloc/v9"),
             "apiVersion must be one of rmqalloc/v3, rmqalloc/v2, rmqalloc/v1, got",
+            id="another version",
         ),
-        (lambda text: "[" * 100_000, "is not a plan"),
-        (lambda text: text.replace('"warnings":[]', '"warnings":[7]'), "must be text, got 7"),
-        (lambda text: text.replace('"rows":[0,0]', '"rows":[0,9]'), "is not a plan"),
+        pytest.param(lambda text: "[" * 100_000, "is not a plan", id="100000 lists"),
+        pytest.param(
+            lambda text: text.replace('"warnings":[]', '"warnings":[7]'),
+            "must be text, got 7",
+            id="a warning that is no text",
+        ),
+        pytest.param(
+            lambda text: text.replace('"rows":[0,0]', '"rows":[0,9]'), "is not a plan", id="a row that is not there"
+        ),
     ],
 )
 def test_a_file_that_is_not_as_written_is_refused(tmp_path, change, said):

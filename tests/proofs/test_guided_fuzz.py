@@ -51,13 +51,24 @@ def test_a_difference_and_an_error_that_is_not_the_readers_own_are_findings(monk
 @pytest.mark.parametrize(
     ("log", "n", "first"),
     [
-        (
+        pytest.param(
             "#7\tNEW cov: 3\n#90\tDONE\nstat::number_of_executed_units: 93\n",
             93,
             "it ended with an error and said nothing known",
+            id="nothing known",
         ),
-        ("#7\tNEW cov: 3\navx2: queue 3 of 9: 1\n==1== ERROR: libFuzzer: deadly signal\n", 7, "avx2: queue 3 of 9: 1"),
-        (" === Uncaught Python exception: ===\nKeyError: 1\n", 0, " === Uncaught Python exception: ==="),
+        pytest.param(
+            "#7\tNEW cov: 3\navx2: queue 3 of 9: 1\n==1== ERROR: libFuzzer: deadly signal\n",
+            7,
+            "avx2: queue 3 of 9: 1",
+            id="a line of the target",
+        ),
+        pytest.param(
+            " === Uncaught Python exception: ===\nKeyError: 1\n",
+            0,
+            " === Uncaught Python exception: ===",
+            id="an exception",
+        ),
     ],
 )
 def test_a_log_says_how_many_inputs_and_what_was_found(log, n, first):

@@ -76,7 +76,14 @@ def test_c_and_cython_are_changed_in_functions_beside_comments_and_texts():
     }
 
 
-@pytest.mark.parametrize(("file", "text"), [("a.py", PYTHON), ("a.c", C), ("a.pyx", CYTHON)])
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        pytest.param("a.py", PYTHON, id="Python"),
+        pytest.param("a.c", C, id="C"),
+        pytest.param("a.pyx", CYTHON, id="Cython"),
+    ],
+)
 def test_code_elsewhere_leaves_a_name_as_it_is(file, text):
     more = {
         "a.py": "\ndef other(a):\n    return a + 1 < 2\n\n",

@@ -184,7 +184,9 @@ def test_an_offset_that_cannot_be_stored_is_sent_again_5_s_later(cluster, error)
     assert cluster.brokers["broker-a"].offsets["g", queue] == 7
 
 
-@pytest.mark.parametrize("error", [error for error in ERRORS if not isinstance(error, ResponseError)], ids=repr)
+@pytest.mark.parametrize(
+    "error", [error for error in ERRORS if not isinstance(error, ResponseError)], ids=lambda error: type(error).__name__
+)
 def test_a_route_that_cannot_be_asked_for_ends_the_poll_and_the_start(cluster, error):
     cluster.add_topic("U", 1)
     consumer = started(push(cluster, dispatcher=Reads()))

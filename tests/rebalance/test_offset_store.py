@@ -368,8 +368,8 @@ def test_a_file_as_java_writes_it_is_read(tmp_path):
         '{"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:1,}}',
         '{"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:1 {"topic":"U"}:1}}',
         '{"offsetTable":{}} more',
-        '{"offsetTable":' + "[" * 100_000,
-        '{"offsetTable":{' + "[" * 100_000,
+        pytest.param('{"offsetTable":' + "[" * 100_000, id="100000 lists"),
+        pytest.param('{"offsetTable":{' + "[" * 100_000, id="100000 lists as a key"),
     ],
 )
 def test_anything_else_is_refused(tmp_path, text):

@@ -81,9 +81,9 @@ def test_heartbeats_of_push_consumers_say_what_they_are_set_to(cluster, where):
 @pytest.mark.parametrize(
     ("profile", "group", "words"),
     [
-        ("5.5", "g" * 121, "at most 120 characters, got 121"),
-        ("5.3", "g" * 256, "at most 255 characters, got 256"),
-        ("4.9", "g" * 256, "at most 255 characters, got 256"),
+        pytest.param("5.5", "g" * 121, "at most 120 characters, got 121", id="5.5-121 characters"),
+        pytest.param("5.3", "g" * 256, "at most 255 characters, got 256", id="5.3-256 characters"),
+        pytest.param("4.9", "g" * 256, "at most 255 characters, got 256", id="4.9-256 characters"),
         ("5.5", "orders.eu", r"letters, digits and %\|_- only, got orders.eu"),
         ("5.5", "gr\u00fcn", r"letters, digits and %\|_- only, got gr"),
         ("5.5", "g\n", r"letters, digits and %\|_- only"),
@@ -98,7 +98,14 @@ def test_a_group_that_no_consumer_may_have_is_refused_at_its_start(cluster, kind
     assert cluster.factories == []
 
 
-@pytest.mark.parametrize(("profile", "group"), [("5.5", "g" * 120), ("5.3", "g" * 255), ("4.9", "%A|z-0_9")])
+@pytest.mark.parametrize(
+    ("profile", "group"),
+    [
+        pytest.param("5.5", "g" * 120, id="5.5-120 characters"),
+        pytest.param("5.3", "g" * 255, id="5.3-255 characters"),
+        ("4.9", "%A|z-0_9"),
+    ],
+)
 def test_any_other_group_is_taken(cluster, profile, group):
     manager = manager_of(cluster, profile=PROFILES[profile])
     assert started(LitePullConsumer(manager, group)).state is ServiceState.RUNNING

@@ -140,7 +140,11 @@ def test_fields_of_offsets(queue, offset):
     ("fields", "said"),
     [
         ({}, "the field offset is missing"),
-        ({"offset": "x"}, "a number from -9223372036854775808 to 9223372036854775807 was expected, got 'x'"),
+        pytest.param(
+            {"offset": "x"},
+            "a number from -9223372036854775808 to 9223372036854775807 was expected, got 'x'",
+            id="offset x",
+        ),
         ({"offset": "9223372036854775808"}, "a number from"),
         ({"offset": "1.0"}, "a number from"),
         ({"offset": "٣"}, "a number from"),

@@ -174,7 +174,9 @@ async def later(command):
     return Command(0, body=command.ext_fields["x"].encode(), flag=ONEWAY)
 
 
-@pytest.mark.parametrize("handler", [lambda command: Command(0, body=command.ext_fields["x"].encode()), later])
+@pytest.mark.parametrize(
+    "handler", [pytest.param(lambda command: Command(0, body=command.ext_fields["x"].encode()), id="at once"), later]
+)
 def test_requests_of_the_other_side_are_answered(handler):
     requests = [Command(307, opaque, {"x": f"{opaque}"}) for opaque in (70, 71, 1)]
     answer, got = run(requesting(*requests), on_request=handler)
@@ -202,13 +204,13 @@ def test_a_handler_that_fails_is_a_system_error_of_the_client(handler):
     assert (answer.code, answer.opaque, answer.remark) == (1, 70, "RuntimeError: not today")
 
 
-@pytest.mark.parametrize("handler", [None, lambda _command: None])
+@pytest.mark.parametrize("handler", [None, pytest.param(lambda _command: None, id="nothing")])
 def test_nothing_is_answered_where_nothing_is_to_say(handler):
     answer, got = run(requesting(Command(307, 70)), on_request=handler)
     assert answer.body == b"{}" and len(got) == 1
 
 
-@pytest.mark.parametrize("handler", [later, failing, failing_later, lambda _: Command(0)])
+@pytest.mark.parametrize("handler", [later, failing, failing_later, pytest.param(lambda _: Command(0), id="at once")])
 def test_notices_get_no_answer(handler):
     _, got = run(requesting(Command(40, 70, {"x": "g"}, flag=ONEWAY)), on_request=handler)
     assert len(got) == 1

@@ -80,11 +80,11 @@ def test_a_cut_or_changed_binary_frame_is_a_frame_or_an_error(fields, data):
 @pytest.mark.parametrize(
     ("frame", "said"),
     [
-        (b"", "at least 4 bytes"),
-        (b"\x00\x00\x00\x09ab", "does not fit"),
-        (b"\x02\x00\x00\x00", "serialisation 2 is not known"),
-        (b"\x00\x00\x00\x02[]", "not the JSON of a command"),
-        (b"\x01\x00\x00\x02ab", "cut or damaged"),
+        pytest.param(b"", "at least 4 bytes", id="empty"),
+        pytest.param(b"\x00\x00\x00\x09ab", "does not fit", id="a length that does not fit"),
+        pytest.param(b"\x02\x00\x00\x00", "serialisation 2 is not known", id="serialisation 2"),
+        pytest.param(b"\x00\x00\x00\x02[]", "not the JSON of a command", id="a list"),
+        pytest.param(b"\x01\x00\x00\x02ab", "cut or damaged", id="cut"),
     ],
 )
 def test_what_is_no_frame_says_why(frame, said):
@@ -118,14 +118,14 @@ def test_garbage_is_json_or_an_error(text):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"\xff{", "not UTF-8"),
-        (b'{0:"a"', "ends in the midst"),
-        (b'{0:"a"} x', "goes on after its end"),
-        (b'{0 "a"}', "no colon"),
-        (b"{0:nope}", "no value"),
-        (b"{0:1;}", "neither a comma"),
-        (b"[" * 100_000, "nested deeper|midst"),
-        (b"{0:" * 100_000, "nested deeper"),
+        pytest.param(b"\xff{", "not UTF-8", id="not UTF-8"),
+        pytest.param(b'{0:"a"', "ends in the midst", id="cut"),
+        pytest.param(b'{0:"a"} x', "goes on after its end", id="more after its end"),
+        pytest.param(b'{0 "a"}', "no colon", id="no colon"),
+        pytest.param(b"{0:nope}", "no value", id="no value"),
+        pytest.param(b"{0:1;}", "neither a comma", id="a semicolon"),
+        pytest.param(b"[" * 100_000, "nested deeper|midst", id="100000 lists"),
+        pytest.param(b"{0:" * 100_000, "nested deeper", id="100000 mappings"),
     ],
 )
 def test_what_is_no_json_says_why(body, said):

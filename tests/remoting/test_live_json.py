@@ -49,8 +49,19 @@ def test_a_hostile_body_is_refused_in_linear_time(name):
     assert time.process_time() - started < 60, "a tenth of a second, or one; its square would be an hour and more"
 
 
-@pytest.mark.parametrize("body", [b"[NaN]", b"{0:NaN}", b"[-Infinity]", b"{0:Infinity}", b"[" + b"1" * 5000 + b"]",
-                                  b"{0:" + b"1" * 5000 + b"}", b"{0:01}", b'{0:"\xed\xa0\x80"}'])  # fmt: skip
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"[NaN]", id="a list of NaN"),
+        pytest.param(b"{0:NaN}", id="a key of NaN"),
+        pytest.param(b"[-Infinity]", id="a list of -Infinity"),
+        pytest.param(b"{0:Infinity}", id="a key of Infinity"),
+        pytest.param(b"[" + b"1" * 5000 + b"]", id="a list of 5000 digits"),
+        pytest.param(b"{0:" + b"1" * 5000 + b"}", id="a key of 5000 digits"),
+        pytest.param(b"{0:01}", id="a leading zero"),
+        pytest.param(b'{0:"\xed\xa0\x80"}', id="half a surrogate pair"),
+    ],
+)
 def test_what_is_no_number_or_text_of_json(body):
     with pytest.raises(loose_json.JsonError):
         loose_json.loads(body)

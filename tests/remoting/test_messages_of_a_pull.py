@@ -67,7 +67,10 @@ def test_a_message_without_properties():
     assert one.body == b""
 
 
-@pytest.mark.parametrize(("born", "store"), [(V6, V4), (V4, V6), (V6, V6)])
+@pytest.mark.parametrize(
+    ("born", "store"),
+    [pytest.param(V6, V4, id="V6-V4"), pytest.param(V4, V6, id="V4-V6"), pytest.param(V6, V6, id="V6-V6")],
+)
 def test_hosts_of_either_kind(born, store):
     flag = 16 * (born is V6) | 32 * (store is V6)
     one, other = decode_messages(laid_out(sys_flag=flag, born=born, store=store) + laid_out())
@@ -113,9 +116,17 @@ def test_a_last_message_that_is_cut_is_left_out():
 @pytest.mark.parametrize(
     ("damaged", "said"),
     [
-        (laid_out(magic=7), "byte 0 begins no message: its magic code is 7, not -626843481 or -626843477"),
-        (laid_out(topic=b"\xff"), "the topic of the message at byte 0 is not UTF-8"),
-        (laid_out()[:84] + struct.pack(">i", -2) + laid_out()[88:], "has a body of -2 and a topic of"),
+        pytest.param(
+            laid_out(magic=7),
+            "byte 0 begins no message: its magic code is 7, not -626843481 or -626843477",
+            id="magic code 7",
+        ),
+        pytest.param(laid_out(topic=b"\xff"), "the topic of the message at byte 0 is not UTF-8", id="topic not UTF-8"),
+        pytest.param(
+            laid_out()[:84] + struct.pack(">i", -2) + laid_out()[88:],
+            "has a body of -2 and a topic of",
+            id="body of -2",
+        ),
     ],
 )
 def test_what_is_no_message_is_an_error_wherever_it_stands(damaged, said):
@@ -166,12 +177,16 @@ def test_bodies_that_zlib_compressed(kind):
 @pytest.mark.parametrize(
     ("body", "flag", "said"),
     [
-        (gzip.compress(b"x"), 1, "is not the zlib that it should be"),
-        (zlib.compress(b"x" * 500)[:-5], 1, "is not the zlib that it should be: it is cut"),
-        (b"", 1, "it is cut"),
-        (b"x", 1 | 7 << 8, "compressed by a method that is not known: 7"),
-        (b"x", 1 | 1 << 8, "compressed by LZ4; to read it, install the package lz4"),
-        (b"x", 1 | 2 << 8, "compressed by Zstandard; to read it, install the package zstandard"),
+        pytest.param(gzip.compress(b"x", mtime=0), 1, "is not the zlib that it should be", id="gzip"),
+        pytest.param(
+            zlib.compress(b"x" * 500)[:-5], 1, "is not the zlib that it should be: it is cut", id="zlib that is cut"
+        ),
+        pytest.param(b"", 1, "it is cut", id="empty"),
+        pytest.param(b"x", 1 | 7 << 8, "compressed by a method that is not known: 7", id="method 7"),
+        pytest.param(b"x", 1 | 1 << 8, "compressed by LZ4; to read it, install the package lz4", id="LZ4"),
+        pytest.param(
+            b"x", 1 | 2 << 8, "compressed by Zstandard; to read it, install the package zstandard", id="Zstandard"
+        ),
     ],
 )
 def test_a_body_that_cannot_be_read_is_an_error_of_that_message_alone(body, flag, said, monkeypatch):
@@ -235,7 +250,14 @@ def test_a_batch_is_the_messages_in_it(is_compressed):
     first.check_body()
 
 
-@pytest.mark.parametrize("body", [b"x", inner(b"1")[:-1], struct.pack(">iiiii", 22, 0, 0, 0, -4) + b"\0" * 8])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b"x", id="one byte"),
+        pytest.param(inner(b"1")[:-1], id="cut"),
+        pytest.param(struct.pack(">iiiii", 22, 0, 0, 0, -4) + b"\0" * 8, id="body of -4"),
+    ],
+)
 def test_a_batch_of_something_else_is_an_error(body):
     with pytest.raises(MessageError, match=r"the batch 0A000001.* holds something else than messages"):
         decode_messages(laid_out(body=body, sys_flag=192))

@@ -47,10 +47,14 @@ def test_sliced_and_chunked_tables_are_read_as_they_are():
 
 
 @pytest.mark.parametrize(("condition", "said"), [
-    ("idle", "'idle' is no condition: NAME, one of = != < <= > >= ~, and a value, such as 'idle>0' in quotes"),
+    pytest.param("idle",
+                 "'idle' is no condition: NAME, one of = != < <= > >= ~, and a value, such as 'idle>0' in quotes",
+                 id="idle"),
     (">0", "is no condition"),
     ("a b=1", "is no condition"),
-    ("idel>0", "there is no column 'idel'; there are name, idle, skew, is_idle, owners, time, pair; did you mean idle?"),
+    pytest.param("idel>0",
+                 "there is no column 'idel'; there are name, idle, skew, is_idle, owners, time, pair; did you mean idle?",
+                 id="idel>0"),
     ("idle>many", "idle holds numbers, got 'many' in 'idle>many'"),
     ("skew=nan", "skew holds numbers, got 'nan'"),
     ("idle<inf", "idle holds numbers, got 'inf'"),

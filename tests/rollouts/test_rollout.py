@@ -339,25 +339,50 @@ def test_backlog_in_queues_that_stay_does_not_matter():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
+        pytest.param(
             lambda s: restart(s, batch=9),
             "a batch of 9 is more than the 2 clients of consumer group 'g0'; give at most 2",
+            id="batch=9",
         ),
-        (lambda s: restart(s, batch=0), "a batch is a number of clients from 1 on, or 1% to 100%, got 0"),
-        (lambda s: restart(s, batch="101%"), "a batch is a number of clients"),
-        (lambda s: restart(s, surge=True, ids="stable"), "surge needs new ids"),
-        (lambda s: restart(s, ids="old"), "ids must be one of suffix, stable, address, got 'old'"),
-        (lambda s: restart(s, order="up"), "order must be one of shuffled, sorted, reversed, got 'up'"),
-        (lambda s: restart(s, ["nobody"]), "no consumer group matches 'nobody'"),
-        (lambda s: change_strategy(s, "AVERAGE"), "unknown strategy 'AVERAGE'"),
-        (lambda s: change_subscription(s, "U"), "the snapshot has no topic 'U'"),
-        (lambda s: change_subscription(s, "T"), "consumer group 'g0' subscribes already to topic 'T'"),
-        (lambda s: resize_queues(s, "U", 4), "the snapshot has no topic 'U'"),
-        (lambda s: resize_queues(s, "T", 4), "nothing would change: a has 4, b has 4, and 4 are asked for"),
-        (lambda s: resize_queues(s, "T", 0), "a broker needs 1 queue at least, got 0"),
-        (lambda s: resize_queues(s, "T", 5, brokers=["c"]), "no readable broker of topic 'T' matches 'c'; it has a, b"),
-        (lambda s: resize_queues(s, "T", 5, refreshed=2), "must be from 0 to 1, got 2"),
-        (lambda s: maintain_broker(s, "c"), "reads from broker 'c': it holds 0 topics"),
+        pytest.param(
+            lambda s: restart(s, batch=0),
+            "a batch is a number of clients from 1 on, or 1% to 100%, got 0",
+            id="batch=0",
+        ),
+        pytest.param(lambda s: restart(s, batch="101%"), "a batch is a number of clients", id="batch=101%"),
+        pytest.param(lambda s: restart(s, surge=True, ids="stable"), "surge needs new ids", id="surge of stable ids"),
+        pytest.param(
+            lambda s: restart(s, ids="old"), "ids must be one of suffix, stable, address, got 'old'", id="ids=old"
+        ),
+        pytest.param(
+            lambda s: restart(s, order="up"), "order must be one of shuffled, sorted, reversed, got 'up'", id="order=up"
+        ),
+        pytest.param(lambda s: restart(s, ["nobody"]), "no consumer group matches 'nobody'", id="no such group"),
+        pytest.param(lambda s: change_strategy(s, "AVERAGE"), "unknown strategy 'AVERAGE'", id="no such strategy"),
+        pytest.param(
+            lambda s: change_subscription(s, "U"), "the snapshot has no topic 'U'", id="a subscription to no topic"
+        ),
+        pytest.param(
+            lambda s: change_subscription(s, "T"),
+            "consumer group 'g0' subscribes already to topic 'T'",
+            id="a subscription that is there",
+        ),
+        pytest.param(lambda s: resize_queues(s, "U", 4), "the snapshot has no topic 'U'", id="queues of no topic"),
+        pytest.param(
+            lambda s: resize_queues(s, "T", 4),
+            "nothing would change: a has 4, b has 4, and 4 are asked for",
+            id="queues that are there",
+        ),
+        pytest.param(lambda s: resize_queues(s, "T", 0), "a broker needs 1 queue at least, got 0", id="no queue"),
+        pytest.param(
+            lambda s: resize_queues(s, "T", 5, brokers=["c"]),
+            "no readable broker of topic 'T' matches 'c'; it has a, b",
+            id="no such broker",
+        ),
+        pytest.param(lambda s: resize_queues(s, "T", 5, refreshed=2), "must be from 0 to 1, got 2", id="refreshed=2"),
+        pytest.param(
+            lambda s: maintain_broker(s, "c"), "reads from broker 'c': it holds 0 topics", id="maintenance of no broker"
+        ),
     ],
 )
 def test_what_cannot_be_done_is_said(call, message):

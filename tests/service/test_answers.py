@@ -157,7 +157,8 @@ def test_a_name_may_hold_anything(client):
     ("/v1/groups/idle/explain?topic=orders&queue=1", 400, "BROKER:ID"),
     ("/v1/groups/idle/explain?topic=orders&queue=a:9", 400, "not 9"), ("/v1/check?severity=x", 400, "severity must"),
     ("/v1/recommend?balance=x", 400, "balance must"), ("/v1/schema/x", 404, "no document 'x'"),
-    ("/v1/groups?%ff=1", 400, "UTF-8"), ("/v1/groups?" + "&".join(["a=1"] * 300), 400, "200"), ("/v1/none", 404, "Not Found"),
+    ("/v1/groups?%ff=1", 400, "UTF-8"), ("/v1/none", 404, "Not Found"),
+    pytest.param("/v1/groups?" + "&".join(["a=1"] * 300), 400, "200", id="300 parameters"),
     ("/static/..%2f..%2fweb_app.py", 404, "no such page"),
 ])  # fmt: skip
 def test_what_is_wrong_is_said_in_a_problem_document(client, path, status, said):

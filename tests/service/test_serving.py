@@ -174,20 +174,26 @@ HOST = b"Host: 127.0.0.1\r\nConnection: close\r\n"
 
 
 @pytest.mark.parametrize(("content", "status"), [
-    (b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n", b"200"),
-    (b"GET /v1/groups/../status HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
-    (b"GET /static/../../web_app.py HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
-    (b"GET /v1/groups/%2e%2e HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
-    (b"GET http://evil.example/v1/groups HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
-    (b"GET /v1/groups/a%0d%0aSet-Cookie:%20x HTTP/1.1\r\n" + HOST + b"\r\n", b"404"),
-    (b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", b"400"),
-    (b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n", b"400"),
-    (b"GET /healthz HTTP/1.0\r\n\r\n", b"421"),
-    (b"GET /healthz HTTP/1.1\r\n" + HOST + b"X: " + b"y" * (1 << 20) + b"\r\n\r\n", b"400"),
-    (b"GET /healthz HTTP/1.1\r\n" + b"X: y\r\n" * 10_000 + HOST + b"\r\n", b"431"),
-    (b"\x16\x03\x01 no HTTP at all\r\n\r\n", b"400"), (b"GET /\x00 HTTP/1.1\r\n" + HOST + b"\r\n", b"400"),
-    (b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-     + b"10000\r\n" + b" " * 0x10000 + b"\r\n" + (b"10000\r\n" + b" " * 0x10000 + b"\r\n") * 5, b"413"),
+    pytest.param(b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n", b"200", id="a page"),
+    pytest.param(b"GET /v1/groups/../status HTTP/1.1\r\n" + HOST + b"\r\n", b"404", id="a folder above"),
+    pytest.param(b"GET /static/../../web_app.py HTTP/1.1\r\n" + HOST + b"\r\n", b"404", id="a file above"),
+    pytest.param(b"GET /v1/groups/%2e%2e HTTP/1.1\r\n" + HOST + b"\r\n", b"404", id="an escaped folder above"),
+    pytest.param(b"GET http://evil.example/v1/groups HTTP/1.1\r\n" + HOST + b"\r\n",
+                 b"404", id="an address of another host"),
+    pytest.param(b"GET /v1/groups/a%0d%0aSet-Cookie:%20x HTTP/1.1\r\n" + HOST + b"\r\n",
+                 b"404", id="a header in a path"),
+    pytest.param(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+                 b"400", id="two hosts"),
+    pytest.param(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n", b"400", id="no host"),
+    pytest.param(b"GET /healthz HTTP/1.0\r\n\r\n", b"421", id="HTTP/1.0"),
+    pytest.param(b"GET /healthz HTTP/1.1\r\n" + HOST + b"X: " + b"y" * (1 << 20) + b"\r\n\r\n",
+                 b"400", id="a header of 1 MiB"),
+    pytest.param(b"GET /healthz HTTP/1.1\r\n" + b"X: y\r\n" * 10_000 + HOST + b"\r\n", b"431", id="10000 headers"),
+    pytest.param(b"\x16\x03\x01 no HTTP at all\r\n\r\n", b"400", id="no HTTP"),
+    pytest.param(b"GET /\x00 HTTP/1.1\r\n" + HOST + b"\r\n", b"400", id="a zero byte"),
+    pytest.param(b"POST /v1/plan HTTP/1.1\r\n" + HOST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                 + b"10000\r\n" + b" " * 0x10000 + b"\r\n" + (b"10000\r\n" + b" " * 0x10000 + b"\r\n") * 5, b"413",
+                 id="a body in pieces"),
 ])  # fmt: skip
 def test_hostile_requests_are_answered_or_cut_off(port, content, status):
     answer = raw(port, content)

@@ -74,11 +74,21 @@ events: [{at: 10s, crash: {clients: g-0}}, {at: 20s, crash: {clients: x}}]
     [
         ("s.json", "{", "s.json:1:2: not JSON"),
         ("s.yaml", "a: [", "s.yaml:2:1: not YAML"),
-        ("s.yaml", "!!python/object/apply:os.system ['true']", "s.yaml:1:1: tag 'tag:yaml.org,2002:python"),
+        pytest.param(
+            "s.yaml",
+            "!!python/object/apply:os.system ['true']",
+            "s.yaml:1:1: tag 'tag:yaml.org,2002:python",
+            id="yaml !!python",
+        ),
         ("s.yaml", "- 1", "must be a mapping"),
-        ("s.json", "[" * 100_000, "s.json:1:65: is nested deeper than 64 levels"),
+        pytest.param("s.json", "[" * 100_000, "s.json:1:65: is nested deeper than 64 levels", id="json 100000 lists"),
         ("s.json", '{"duration": "1s"}', "s.json:1:1: brokers is missing"),
-        ("s.yaml", EVENT_OF_NOBODY, r"s.yaml:5:71: events\[1\].crash.clients names 'x', which is not there"),
+        pytest.param(
+            "s.yaml",
+            EVENT_OF_NOBODY,
+            r"s.yaml:5:71: events\[1\].crash.clients names 'x', which is not there",
+            id="yaml an event of nobody",
+        ),
     ],
 )
 def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, words):

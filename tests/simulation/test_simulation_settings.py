@@ -197,13 +197,18 @@ def test_modes_and_settings_are_kept_over_a_restart():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"broker_settings": [{}]}, "broker_settings[0] changes nothing; give at least one of notify_consumer"),
+        pytest.param(
+            {"broker_settings": [{}]},
+            "broker_settings[0] changes nothing; give at least one of notify_consumer",
+            id="no setting",
+        ),
         ({"broker_settings": [{"brokers": "broker-a"}]}, "broker_settings[0] changes nothing"),
         ({"broker_settings": [{"lock_max_live_time": 5}]}, 'write "5s" for seconds or "5ms" for milliseconds'),
         ({"broker_settings": [{"brokers": "x", "lock_max_live_time": "5s"}]}, "broker_settings[0].brokers names 'x'"),
-        (
+        pytest.param(
             {"broker_settings": [{"lock_max_live_time": "5s"}, {"brokers": "broker-b", "lock_max_live_time": "6s"}]},
             "broker_settings[1].lock_max_live_time is set twice for broker 'broker-b'; say it once",
+            id="set twice",
         ),
         (
             {"events": [{"at": "1s", "update_broker_config": {"lock_max_live_time": "5s"}}]},
@@ -211,16 +216,18 @@ def test_modes_and_settings_are_kept_over_a_restart():
         ),
         ({"events": [{"at": "1s", "update_sub_group": {"group": "g"}}]}, "update_sub_group changes nothing"),
         ({"events": [{"at": "1s", "update_broker_config": {"brokers": "broker-a"}}]}, "changes nothing"),
-        (
+        pytest.param(
             {"profile": "4.9", "broker_settings": [{"real_time_notify_consumer_change": False}]},
             "broker_settings[0].real_time_notify_consumer_change is not known to RocketMQ 4.9; it came with 5.x",
+            id="a setting that 4.9 lacks",
         ),
-        (
+        pytest.param(
             {
                 "profile": "4.9",
                 "events": [{"at": "1s", "update_broker_config": {"server_load_balancer_enable": False}}],
             },
             "events[0].update_broker_config.server_load_balancer_enable is not known to RocketMQ 4.9",
+            id="an event that 4.9 lacks",
         ),
     ],
 )

@@ -129,12 +129,14 @@ POP_BY_DEFAULT = "defaultMessageRequestMode=POP\ndefaultPopShareQueueNum=-1\n"
 @pytest.mark.parametrize(
     ("said", "more", "expected"),
     [
-        (SERVED, {}, ("PULL", 0)),
-        (SERVED, {MODES: SET_TO_POP}, ("POP", 3)),
-        (SERVED, {SETTINGS: POP_BY_DEFAULT}, ("POP", -1)),
-        (SERVED, {MODES: 3}, ("PULL", 0)),
-        (OWN, {MODES: SET_TO_POP, SETTINGS: POP_BY_DEFAULT}, (None, 0)),
-        (info(clientRebalance="false", PROP_CONSUMEORDERLY="true"), {MODES: SET_TO_POP}, (None, 0)),
+        pytest.param(SERVED, {}, ("PULL", 0), id="brokers assign"),
+        pytest.param(SERVED, {MODES: SET_TO_POP}, ("POP", 3), id="set to POP"),
+        pytest.param(SERVED, {SETTINGS: POP_BY_DEFAULT}, ("POP", -1), id="POP by default"),
+        pytest.param(SERVED, {MODES: 3}, ("PULL", 0), id="modes that cannot be read"),
+        pytest.param(OWN, {MODES: SET_TO_POP, SETTINGS: POP_BY_DEFAULT}, (None, 0), id="clients assign"),
+        pytest.param(
+            info(clientRebalance="false", PROP_CONSUMEORDERLY="true"), {MODES: SET_TO_POP}, (None, 0), id="in order"
+        ),
     ],
 )
 def test_whether_brokers_assign_and_how_is_read_not_guessed(said, more, expected):
@@ -214,13 +216,25 @@ def test_an_empty_table_of_a_consumer_that_pulls_tells_nothing(table, kind, owne
 @pytest.mark.parametrize(
     ("java_class", "strategy"),
     [
-        ("org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely@782ab401", "AVG"),
-        ("org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby@1", "MACHINE_ROOM_NEARBY"),
+        pytest.param(
+            "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely@782ab401",
+            "AVG",
+            id="AVG of RocketMQ",
+        ),
+        pytest.param(
+            "org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby@1",
+            "MACHINE_ROOM_NEARBY",
+            id="MACHINE_ROOM_NEARBY of RocketMQ",
+        ),
         ("io.github.rmqalloc.strategies.AllocateOrdinal@1", "ORDINAL/1"),
         ("io.github.rmqalloc.strategies.AllocateOrdinal2@1", "ORDINAL/2"),
         ("io.github.rmqalloc.strategies.AllocateStable@1", "STABLE/1"),
         ("io.rmqalloc.live.own.AllocateMessageQueueAveragely@1", None),
-        ("org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely$1@1", None),
+        pytest.param(
+            "org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely$1@1",
+            None,
+            id="a class within AVG of RocketMQ",
+        ),
         ("io.rmqalloc.live.Strategies$1@1", None),
         ("AllocateMessageQueueAveragely", None),
         ("", None),

@@ -82,7 +82,7 @@ def test_clients_of_different_tags_are_a_fault_of_a_running_cluster():
     assert (finding.severity, finding.clients) == ("error", ("a",)) and "skipped for ever" in finding.message
 
 
-@pytest.mark.parametrize("text", ["x" * 65_537, 7, "\ud800"])
+@pytest.mark.parametrize("text", [pytest.param("x" * 65_537, id="65537 characters"), 7, "\ud800"])
 def test_hostile_expressions_are_refused(text):
     body = {"subscriptionSet": [{"topic": "T", "subString": text}]}
     with pytest.raises(AnswerError, match="subString"):
@@ -174,7 +174,7 @@ LITE_GROUP = (
 
 @pytest.mark.holds("docs/check.md", "no queue has an owner, and which lite topics are read is not shown")
 @pytest.mark.parametrize("attribute", ["lite.bind.topic", "+lite.bind.topic"])
-@pytest.mark.parametrize("subscription", [None, SUBSCRIPTION])
+@pytest.mark.parametrize("subscription", [None, pytest.param(SUBSCRIPTION, id="a subscription")])
 def test_a_group_for_lite_topics_is_said_to_be_one(attribute, subscription):
     more = {
         CODE.GET_ALL_SUBSCRIPTION_GROUP_CONFIG: LITE_GROUP % attribute,

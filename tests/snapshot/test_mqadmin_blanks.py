@@ -134,12 +134,18 @@ def test_a_cluster_whose_name_sticks_out_of_its_column():
 @pytest.mark.parametrize(
     ("kind", "text", "said"),
     [
-        (
+        pytest.param(
             outputs.connections,
             "#ClientId #ClientAddr \nsome words that are none\n",
             "2: not a row of consumerConnection",
+            id="connections",
         ),
-        (outputs.clients, "#Index #ClientId \n1 a b  V5 7/x\n", "2: not a row of consumerStatus: number, client id"),
+        pytest.param(
+            outputs.clients,
+            "#Index #ClientId \n1 a b  V5 7/x\n",
+            "2: not a row of consumerStatus: number, client id",
+            id="clients",
+        ),
     ],
 )
 def test_a_row_that_cannot_be_read_is_refused_not_passed_over(kind, text, said):

@@ -100,12 +100,14 @@ def test_json_of_the_dashboard_is_refused_by_its_name(name, command):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (
-            "acl.txt",
-            r":2: this is an error of mqadmin topicRoute.*CODE: 1  DESC: .*AclException: The accessKey is not provided",
-        ),
-        ("consumerConnection.case-sys-test.txt", r":1: .*mqadmin consumerConnection.*CODE: 17  DESC: No topic route info in"),
-        ("consumerProgress.case-sys-test.txt", r":1: .*mqadmin consumerProgress.*CODE: 206  DESC: Not found the consumer"),
+        pytest.param("acl.txt",
+                     r":2: this is an error of mqadmin topicRoute.*CODE: 1  DESC: .*AclException: The accessKey is not"
+                     r" provided", id="acl.txt"),
+        pytest.param("consumerConnection.case-sys-test.txt",
+                     r":1: .*mqadmin consumerConnection.*CODE: 17  DESC: No topic route info in",
+                     id="consumerConnection"),
+        pytest.param("consumerProgress.case-sys-test.txt",
+                     r":1: .*mqadmin consumerProgress.*CODE: 206  DESC: Not found the consumer", id="consumerProgress"),
     ],
 )  # fmt: skip
 def test_an_error_of_mqadmin_is_repeated(name, said):
@@ -262,7 +264,12 @@ def test_a_shaded_strategy_class_is_fitted():
         ("c29", "orders-route.txt", "name the file topicRoute.TOPIC.txt"),
         ("c29", "route.json", "name the file topicRoute.TOPIC.txt"),
         ("c29", "topicRoute_orders.txt", "name the file topicRoute.TOPIC.txt"),
-        ("c39", "consumerProgress.head.txt", "consumerProgress is cut: its Consume TPS is missing"),
+        pytest.param(
+            "c39",
+            "consumerProgress.head.txt",
+            "consumerProgress is cut: its Consume TPS is missing",
+            id="c39-consumerProgress.head.txt",
+        ),
         ("c39", "consumerProgress.order-svc.txt", "1: holds no output of mqadmin that is read"),
     ],
 )

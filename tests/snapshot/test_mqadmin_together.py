@@ -190,11 +190,12 @@ CLUSTERS = "#Cluster Name     #Broker Name            #BID  #Addr\nDefaultCluste
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
+        pytest.param(
             FAILED + "Caused by: a.b.MQClientException: CODE: 206  DESC: no stats\n",
             "s.log:2: this is an error of mqadmin consumerPro",
+            id="an error",
         ),
-        (CLUSTERS, "s.log:2: this is the output of clusterList"),
+        pytest.param(CLUSTERS, "s.log:2: this is the output of clusterList", id="clusterList"),
     ],
 )
 @pytest.mark.parametrize("command", ["$ mqadmin consumerProgress -g g\n", "$ ./run\n"])

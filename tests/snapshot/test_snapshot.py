@@ -59,9 +59,10 @@ HEAD = {"apiVersion": "rmqalloc/v1", "kind": "Snapshot"}
         (HEAD | {"groups": [{"name": "g", "is_ordered": 1}]}, r"groups\[0\].is_ordered must be true or false, got 1"),
         (HEAD | {"groups": [{"name": "g", "consume_tps": "x"}]}, r"consume_tps must be a number, got 'x'"),
         (HEAD | {"groups": [{"name": "g", "clients": ["c"]}]}, r"groups\[0\].clients\[0\] must be a mapping, got 'c'"),
-        (
+        pytest.param(
             HEAD | {"topics": [{"name": "T", "brokers": [{"broker_name": "b", "read_queue_nums": -1}]}]},
             r"topics\[0\].brokers\[0\].read_queue_nums must be a whole number from 0 to 1048576, got -1",
+            id="read_queue_nums",
         ),
         (
             HEAD

@@ -51,7 +51,9 @@ def test_one_row_for_every_queue_and_owner(tmp_path):
 @pytest.mark.parametrize(
     "text",
     [
-        "\ufeffGroup;Topic;Broker Name;Queue ID;Client ID;;\r\ng;t;a;3.0;c;;\r\n;;;;;;\r\n",
+        pytest.param(
+            "\ufeffGroup;Topic;Broker Name;Queue ID;Client ID;;\r\ng;t;a;3.0;c;;\r\n;;;;;;\r\n", id="semicolons"
+        ),
         "consumerGroup\ttopic\tbrokerName\tqid\tclient\ng\tt\ta\t3\tc\n",
         'group, topic, broker, "queue", client-id\ng, t, a, 3, c\n\n',
     ],

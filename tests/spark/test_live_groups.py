@@ -204,15 +204,17 @@ def test_topics_of_a_bucket_do_not_touch_each_other():
         (route(1, a=-1), "read_queue_nums of 'a' must be an integer from 0 to 65536, got -1"),
         (route(1, a=MAX_READ_QUEUE_NUMS + 1), "read_queue_nums of 'a' must be an integer from 0 to 65536, got 65537"),
         (route(1, a=1 << 20), "read_queue_nums of 'a' must be an integer from 0 to 65536, got 1048576"),
-        (
+        pytest.param(
             route(1, a=MAX_READ_QUEUE_NUMS, b=1),
             "the brokers of a route have at most 65536 read queues together, got 65537",
+            id="too many queues together",
         ),
         (route(1, **{"b" * 65_537: 1}), "broker_name must be at most 65536 bytes long, got 65537"),
         ({"kind": "route", "time": 1, "brokers": [None]}, "every broker of a route needs a broker_name, got nothing"),
-        (
+        pytest.param(
             route(1, a=1) | {"brokers": route(1, a=1)["brokers"] * 2},
             "MessageQueue [topic=T, brokerName=a, queueId=0] is there twice; give every queue once",
+            id="a broker twice",
         ),
         ({"raw": "{"}, "the event is no JSON object"),
     ],

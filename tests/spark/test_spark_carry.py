@@ -70,12 +70,19 @@ def test_columns_to_carry_are_chosen_by_name(units):
 @pytest.mark.parametrize(
     ("column", "carry", "error", "words"),
     [
-        ("1 AS Owners", True, ValueError, "has a column owners of its own, so Owners cannot be carried: rename it"),
-        ("1 AS row_id", True, ValueError, "has two columns row_id: rename one, or leave them out with carry="),
-        ("1 AS x", ["rowid"], TypeError, "no column rowid to carry; it has .*; did you mean row_id?"),
-        ("INTERVAL '1' MONTH AS m", True, TypeError, "column m cannot be carried, as there is no interval month in Arrow"),
-        ("array(make_interval(1)) AS m", True, TypeError, "column m cannot be carried, as there is no interval in Arrow"),
-        ("named_struct('a', 1, 'a', 2) AS m", True, TypeError, "column m cannot be carried, as there is no struct<a:int,"),
+        pytest.param("1 AS Owners", True, ValueError,
+                     "has a column owners of its own, so Owners cannot be carried: rename it",
+                     id="a column of the result"),
+        pytest.param("1 AS row_id", True, ValueError,
+                     "has two columns row_id: rename one, or leave them out with carry=", id="one column twice"),
+        pytest.param("1 AS x", ["rowid"], TypeError,
+                     "no column rowid to carry; it has .*; did you mean row_id?", id="no such column"),
+        pytest.param("INTERVAL '1' MONTH AS m", True, TypeError,
+                     "column m cannot be carried, as there is no interval month in Arrow", id="a month"),
+        pytest.param("array(make_interval(1)) AS m", True, TypeError,
+                     "column m cannot be carried, as there is no interval in Arrow", id="an interval"),
+        pytest.param("named_struct('a', 1, 'a', 2) AS m", True, TypeError,
+                     "column m cannot be carried, as there is no struct<a:int,", id="a struct"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_carried_is_said_when_the_query_is_made(units, column, carry, error, words):

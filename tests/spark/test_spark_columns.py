@@ -183,7 +183,11 @@ def test_errors_of_numbers(n_queues, n_clients, said):
     ("name", "said"),
     [
         ("CONSISTENT_HASH", "strategy CONSISTENT_HASH reads the topic of a queue: give topic"),
-        ("MACHINE_ROOM", "strategy MACHINE_ROOM reads names: give queues and clients, not their numbers"),
+        pytest.param(
+            "MACHINE_ROOM",
+            "strategy MACHINE_ROOM reads names: give queues and clients, not their numbers",
+            id="MACHINE_ROOM",
+        ),
         ("CONFIG", "the lists of CONFIG are not known"),
         ("best", "unknown strategy 'best'; known are AVG"),
     ],
@@ -253,33 +257,40 @@ def test_a_null_without_a_type_is_a_null():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (
+        pytest.param(
             lambda: arrow_owners.allocate_arrays("AVG", pa.array(["q"]), pa.array([["c"]])),
             "column queues must be a list",
+            id="queues of texts",
         ),
-        (
+        pytest.param(
             lambda: arrow_owners.allocate_arrays("AVG", pa.array([[1]]), pa.array([["c"]])),
             "must be a list of struct<broker_name",
+            id="queues of lists of numbers",
         ),
-        (
+        pytest.param(
             lambda: arrow_owners.allocate_arrays("AVG", pa.array([3]), pa.array([["c"]])),
             "both be lists or both be numbers, got int64",
+            id="a number and a list",
         ),
-        (
+        pytest.param(
             lambda: arrow_figures.assignment_metrics(pa.array([1]), pa.array([1])),
             "owners must be lists of integers, got int64",
+            id="owners of numbers",
         ),
-        (
+        pytest.param(
             lambda: arrow_figures.assignment_metrics(pa.array([[1]]), pa.array([1.0])),
             "column n_clients must hold numbers or lists",
+            id="n_clients of doubles",
         ),
-        (
+        pytest.param(
             lambda: arrow_figures.moved(*[pa.array([[0]]), pa.array(["c"])] * 2),
             "clients must be lists of strings or numbers",
+            id="clients of texts",
         ),
-        (
+        pytest.param(
             lambda: arrow_figures.moved(pa.array([[0]]), pa.array([["c"]]), pa.array([[0]]), pa.array([1])),
             "lists on both sides or numbers on both",
+            id="lists and numbers",
         ),
     ],
 )

@@ -195,17 +195,29 @@ def spark_expr(expression):
     ("expression", "name", "params"),
     [
         ("rmq_try_allocate(queues, client_ids)", "AVG", {}),
-        (
+        pytest.param(
             "rmq_try_allocate(clients => client_ids, queues => brokers, strategy => 'AVG_BY_CIRCLE')",
             "AVG_BY_CIRCLE",
             {},
+            id="AVG_BY_CIRCLE",
         ),
-        ("rmq_try_allocate(queues, client_ids, 'CONSISTENT_HASH', topic, 7)", "CONSISTENT_HASH", {"virtual_nodes": 7}),
-        ("rmq_try_allocate(brokers, client_ids, 'CONSISTENT_HASH', topic => topic)", "CONSISTENT_HASH", {}),
-        (
+        pytest.param(
+            "rmq_try_allocate(queues, client_ids, 'CONSISTENT_HASH', topic, 7)",
+            "CONSISTENT_HASH",
+            {"virtual_nodes": 7},
+            id="CONSISTENT_HASH of 7 nodes",
+        ),
+        pytest.param(
+            "rmq_try_allocate(brokers, client_ids, 'CONSISTENT_HASH', topic => topic)",
+            "CONSISTENT_HASH",
+            {},
+            id="CONSISTENT_HASH of brokers",
+        ),
+        pytest.param(
             "rmq_allocate_or_error(queues, client_ids, 'MACHINE_ROOM', machine_rooms => array('hz')).owners",
             "MACHINE_ROOM",
             {"machine_rooms": {"hz"}},
+            id="MACHINE_ROOM",
         ),
     ],
 )
@@ -226,8 +238,16 @@ def test_sql_says_what_columns_say(sql, fleet, expression, name, params):
         ("rmq_allocate('AVG', 4, 3)", [0, 0, 1, 2]),
         ("rmq_allocate_or_error('AVG', 4, 3).owners", [0, 0, 1, 2]),
         ("rmq_try_allocate(NULL, array('x'), 'AVG')", None),
-        ("rmq_owners(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array('x')).client_id", ["x", "x"]),
-        ("rmq_try_owners(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array()) IS NULL", True),
+        pytest.param(
+            "rmq_owners(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array('x')).client_id",
+            ["x", "x"],
+            id="rmq_owners",
+        ),
+        pytest.param(
+            "rmq_try_owners(array(struct('b' AS broker_name, 2 AS read_queue_nums)), array()) IS NULL",
+            True,
+            id="rmq_try_owners",
+        ),
         ("rmq_allocate_or_error(4, 3, 'best').error LIKE 'unknown strategy%'", True),
         ("rmq_assignment_metrics(array(0, 0, 1, -1), 3).skew", 1.5),
         ("rmq_moved(array(0, 0, 1, 1), array('a', 'b'), array(0, 0, 0, 0), array('b'))", 2),
@@ -248,19 +268,41 @@ def test_every_sql_function_answers(spark, expression, answer):
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
-        ("rmq_allocate(0, 3)", "row 1 of 1 in its batch .queues 0, clients 3.: mqAll is null or mqAll empty"),
-        ("rmq_owners(4, 3)", "owners returns names, so queues must be a list of them, got int32; use allocate"),
-        (
+        pytest.param(
+            "rmq_allocate(0, 3)",
+            "row 1 of 1 in its batch .queues 0, clients 3.: mqAll is null or mqAll empty",
+            id="rmq_allocate(0, 3)",
+        ),
+        pytest.param(
+            "rmq_owners(4, 3)",
+            "owners returns names, so queues must be a list of them, got int32; use allocate",
+            id="rmq_owners(4, 3)",
+        ),
+        pytest.param(
             "rmq_try_allocate('AVG', 4, 3)",
             "queues must be a list or a number, got string; the arguments are .queues, clients",
+            id="rmq_try_allocate('AVG', 4, 3)",
         ),
-        ("rmq_allocate_by_count('AVG', 4, 3)", "alone, got '3'; use allocate; the arguments are .n_queues, n_clients "),
-        ("rmq_moved_by_count('AVG', 16, 3, 4)", "the arguments are .n_queues, n_clients_before, n_clients_after .,"),
-        ("rmq_metrics_by_count(4, 'AVG')", "must be integers, got AVG; the arguments are .n_queues, n_clients."),
+        pytest.param(
+            "rmq_allocate_by_count('AVG', 4, 3)",
+            "alone, got '3'; use allocate; the arguments are .n_queues, n_clients ",
+            id="rmq_allocate_by_count('AVG', 4, 3)",
+        ),
+        pytest.param(
+            "rmq_moved_by_count('AVG', 16, 3, 4)",
+            "the arguments are .n_queues, n_clients_before, n_clients_after .,",
+            id="rmq_moved_by_count('AVG', 16, 3, 4)",
+        ),
+        pytest.param(
+            "rmq_metrics_by_count(4, 'AVG')",
+            "must be integers, got AVG; the arguments are .n_queues, n_clients.",
+            id="rmq_metrics_by_count(4, 'AVG')",
+        ),
         ("rmq_try_allocate_by_count(4.7, 3)", "must be integers, got 4.7; the arguments are"),
-        (
+        pytest.param(
             "rmq_allocate_by_count(NULL, 3)",
             "must be from 1 to 16777216, got null and 3; try_allocate_by_count returns NULL",
+            id="rmq_allocate_by_count(NULL, 3)",
         ),
     ],
 )

@@ -389,12 +389,18 @@ def test_a_damaged_file_is_named_and_there_is_no_plan(fleet, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("path", "form", "said"),
     [
-        (
+        pytest.param(
             "s3a://bucket/fleet",
             "parquet",
             "ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found; a jar",
+            id="s3a",
         ),
-        ("", "delta", r"Failed to find the data source: delta\..*; ClassNotFoundException: delta\.\w+; a jar"),
+        pytest.param(
+            "",
+            "delta",
+            r"Failed to find the data source: delta\..*; ClassNotFoundException: delta\.\w+; a jar",
+            id="delta",
+        ),
     ],
 )
 def test_a_jar_that_is_not_there_is_named_by_its_class(fleet, tmp_path, path, form, said):

@@ -141,22 +141,37 @@ def test_queues_that_nobody_owns_and_single_queues_have_names_too():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("ModuleNotFoundError: No module named 'spark_udfs'", "has no spark_udfs: install the driver's rmqalloc there"),
+        pytest.param(
+            "ModuleNotFoundError: No module named 'spark_udfs'",
+            "has no spark_udfs: install the driver's rmqalloc there",
+            id="no spark_udfs",
+        ),
         ("ModuleNotFoundError: No module named 'pyarrow'\n", "has no pyarrow: install"),
-        (
+        pytest.param(
             "ModuleNotFoundError: No module named 'spark_udfs._x'",
             "has another release of spark_udfs, without spark_udfs._x",
+            id="another release without a module",
         ),
-        (
+        pytest.param(
             "AttributeError: Can't get attribute 'f' on <module 'spark_udfs._y' from '/x'>",
             "another release of rmqalloc (Can't get attribute 'f'",
+            id="another release without a name",
         ),
-        (
+        pytest.param(
             "Python in worker has different version: 3.9 than that in driver: 3.11, PySpark cannot run",
             "workers run Python 3.9 and the driver 3.11, but PySpark needs the same: set PYSPARK_PYTHON",
+            id="another Python",
         ),
-        ('java.io.IOException: Cannot run program "/no/python": error=2, No', "no Python at /no/python on a worker"),
-        ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", "a lack of memory"),
+        pytest.param(
+            'java.io.IOException: Cannot run program "/no/python": error=2, No',
+            "no Python at /no/python on a worker",
+            id="no Python",
+        ),
+        pytest.param(
+            "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)",
+            "a lack of memory",
+            id="crashed",
+        ),
     ],
 )
 def test_what_stopped_a_worker_is_one_line(text, said, monkeypatch):

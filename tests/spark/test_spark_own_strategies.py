@@ -43,11 +43,33 @@ def test_a_name_is_enough(name, params):
     ("name", "params", "error"),
     [
         ("ROTATED-AVG", {}, "strategy ROTATED-AVG reads the topic of a queue: give topic"),
-        ("ROTATED/2", {}, "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1"),
-        ("CANARY", {}, "strategy CANARY: missing a required argument: 'share'; it takes share, pattern, inner"),
-        ("CANARY(share=0.1)", {"share": 0.2}, "'CANARY(share=0.1)': share is given beside it, too; give it once"),
-        ("STABLE(slak=1)", {}, "'STABLE(slak=1)': STABLE takes slack, got slak; did you mean slack?"),
-        ("CANARY(share=0.1", {}, "'CANARY(share=0.1' does not end with the parenthesis that it opens"),
+        pytest.param(
+            "ROTATED/2", {}, "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1", id="ROTATED/2"
+        ),
+        pytest.param(
+            "CANARY",
+            {},
+            "strategy CANARY: missing a required argument: 'share'; it takes share, pattern, inner",
+            id="CANARY",
+        ),
+        pytest.param(
+            "CANARY(share=0.1)",
+            {"share": 0.2},
+            "'CANARY(share=0.1)': share is given beside it, too; give it once",
+            id="CANARY(share=0.1) and share",
+        ),
+        pytest.param(
+            "STABLE(slak=1)",
+            {},
+            "'STABLE(slak=1)': STABLE takes slack, got slak; did you mean slack?",
+            id="STABLE(slak=1)",
+        ),
+        pytest.param(
+            "CANARY(share=0.1",
+            {},
+            "'CANARY(share=0.1' does not end with the parenthesis that it opens",
+            id="CANARY(share=0.1",
+        ),
     ],
 )
 def test_what_is_missing_or_wrong_is_said(name, params, error):

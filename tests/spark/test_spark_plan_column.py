@@ -101,7 +101,11 @@ def test_arguments_that_differ_from_row_to_row():
         (["[]"], "holds no scenario"),
         (["scenarios:\n- {name: x, changes: [{scale: 3}]}"], "scenarios:2:.* scenario 'x'"),
         ([TEXT, "AVGG"], "unknown strategy 'AVGG'; .*did you mean AVG?"),
-        ([TEXT, "AVG", "owners"], "output must be one of metrics, best, got 'owners'; for owners use allocate"),
+        pytest.param(
+            [TEXT, "AVG", "owners"],
+            "output must be one of metrics, best, got 'owners'; for owners use allocate",
+            id="output owners",
+        ),
     ],
 )
 def test_wrong_arguments_are_errors(arguments, words):

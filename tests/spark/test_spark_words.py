@@ -31,7 +31,7 @@ def lists(n_rows):
 # --- In SQL a wrong strategy or parameter is an error, wrong data is NULL; no worker knows a literal from a column ---
 
 WRONG = [
-    ("AVGG", {}, "unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\\?"),
+    pytest.param("AVGG", {}, "unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\\?", id="AVGG"),
     ("avg", {}, "unknown strategy 'avg'"),
     ("", {}, "unknown strategy ''"),
     ("POP", {}, "strategy POP: missing a required argument"),
@@ -39,8 +39,13 @@ WRONG = [
     ("CONSISTENT_HASH", {"topic": "T", "virtual_nodes": -1}, "virtual_nodes must be from 0 to 65536, got -1"),
     ("CONSISTENT_HASH", {"topic": "T", "virtual_nodes": 65537}, "virtual_nodes must be from 0 to 65536, got 65537"),
     ("MACHINE_ROOM", {"machine_rooms": ["hz", None]}, "machine_rooms"),
-    ("MACHINE_ROOM", {}, "strategy MACHINE_ROOM needs machine_rooms: give them, as in MACHINE_ROOM\\(machine_rooms="),
-    ("A" * 5000, {}, "unknown strategy 'A{98,99}…A{98,99}'; known"),
+    pytest.param(
+        "MACHINE_ROOM",
+        {},
+        "strategy MACHINE_ROOM needs machine_rooms: give them, as in MACHINE_ROOM\\(machine_rooms=",
+        id="MACHINE_ROOM without rooms",
+    ),
+    pytest.param("A" * 5000, {}, "unknown strategy 'A{98,99}…A{98,99}'; known", id="5000 letters"),
 ]
 
 
@@ -99,17 +104,24 @@ def unit(**changes):
 @pytest.mark.parametrize(
     ("wanted", "there", "said"),
     [
-        (
+        pytest.param(
             "client_ids",
             "clients",
             "no column client_ids; it has consumer_group, topic, clients, brokers; did you mean clients?",
+            id="client_ids",
         ),
-        (
+        pytest.param(
             "consumer_group",
             "group",
             "no column consumer_group; it has group, topic, client_ids, brokers; did you mean group?",
+            id="consumer_group",
         ),
-        ("brokers", "broker", "neither a queues nor a brokers column; it has .*broker; did you mean broker"),
+        pytest.param(
+            "brokers",
+            "broker",
+            "neither a queues nor a brokers column; it has .*broker; did you mean broker",
+            id="brokers",
+        ),
         ("topic", "zzz", "no column topic; it has consumer_group, zzz, client_ids, brokers$"),
     ],
 )
@@ -141,27 +153,39 @@ AT = "\n\tat org.apache.spark.sql.Dataset.count(Dataset.scala:1)\n\tat java.base
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
+        pytest.param(
             f"An error occurred while calling o61.load.\n: java.lang.NoClassDefFoundError: org/apache/iceberg/Table{AT}"
             f"\nCaused by: java.lang.ClassNotFoundException: org.apache.iceberg.Table{AT}",
             "NoClassDefFoundError: org/apache/iceberg/Table; ClassNotFoundException: org.apache.iceberg.Table; a jar is "
             "missing",
+            id="NoClassDefFoundError",
         ),
-        (
+        pytest.param(
             f"An error occurred while calling o1.load.\n: java.lang.RuntimeException: java.lang.ClassNotFoundException: Class "
             f"a.S3A not found{AT}\nCaused by: java.lang.ClassNotFoundException: Class a.S3A not found{AT}",
             "ClassNotFoundException: Class a.S3A not found; a jar is missing",
+            id="ClassNotFoundException",
         ),
-        (f"java.lang.NoSuchMethodError: 'void a.B.c()'{AT}", "NoSuchMethodError: 'void a.B.c()'; a jar is missing"),
-        (
+        pytest.param(
+            f"java.lang.NoSuchMethodError: 'void a.B.c()'{AT}",
+            "NoSuchMethodError: 'void a.B.c()'; a jar is missing",
+            id="NoSuchMethodError",
+        ),
+        pytest.param(
             f"An error occurred while calling o1.save.\n: java.io.IOException: No space left on device{AT}",
             "IOException: No space left on device",
+            id="IOException",
         ),
-        (
+        pytest.param(
             f"org.apache.spark.sql.AnalysisException: [PATH_NOT_FOUND] Path does not exist: file:/x.{AT}",
             "[PATH_NOT_FOUND] Path does not exist: file:/x.",
+            id="AnalysisException",
         ),
-        (f"Job aborted.\nCaused by: java.io.FileNotFoundException: x{AT}", "FileNotFoundException: x"),
+        pytest.param(
+            f"Job aborted.\nCaused by: java.io.FileNotFoundException: x{AT}",
+            "FileNotFoundException: x",
+            id="FileNotFoundException",
+        ),
     ],
 )
 @pytest.mark.needs("pyspark")

@@ -93,7 +93,9 @@ def test_a_fleet_is_its_groups(threads):
 @pytest.mark.parametrize(
     ("params", "error", "said"),
     [
-        ({}, TypeError, "missing a required argument: 'share'; it takes share, pattern, inner"),
+        pytest.param(
+            {}, TypeError, "missing a required argument: 'share'; it takes share, pattern, inner", id="no share"
+        ),
         ({"share": 1.5}, ValueError, "share must be from 0 to 1, got 1.5"),
         ({"share": 0.00001}, ValueError, "share must have at most 4 decimals, got 1e-05"),
         ({"share": 0.1, "pattern": None}, TypeError, "pattern must be text, got None"),

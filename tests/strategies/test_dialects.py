@@ -56,7 +56,12 @@ def test_what_a_client_has_as_java_is_javas_and_what_it_lacks_is_an_error():
     ("name", "given", "said"),
     [
         ("CONSISTENT_HASH", {"virtual_nodes": 1.5}, "virtual_nodes must be an integer, got 1.5"),
-        ("MACHINE_ROOM", {"machine_rooms": "hz"}, "machine_rooms must be a set of names, got the string 'hz'"),
+        pytest.param(
+            "MACHINE_ROOM",
+            {"machine_rooms": "hz"},
+            "machine_rooms must be a set of names, got the string 'hz'",
+            id="MACHINE_ROOM-hz",
+        ),
         ("MACHINE_ROOM", {"machine_rooms": [1]}, r"machine_rooms must hold strings, got \[1\]"),
     ],
 )

@@ -77,7 +77,7 @@ def test_a_hash_function_is_a_function():
         strategy("CONSISTENT_HASH", hash_function="md5")
 
 
-@pytest.mark.parametrize("answer", ["7", None, 7.5, b"7"])
+@pytest.mark.parametrize("answer", ["7", None, 7.5, pytest.param(b"7", id="bytes")])
 def test_a_hash_that_is_no_integer_is_refused(answer):
     rule = strategy("CONSISTENT_HASH", hash_function=lambda key: answer)
     with pytest.raises(TypeError, match="hash_function"):
@@ -175,7 +175,7 @@ def test_empty_lists_are_refused_in_java_s_order_and_words(name, current, mq_all
 
 
 @every_validating
-@pytest.mark.parametrize("bad", [None, 7, b"x"])
+@pytest.mark.parametrize("bad", [None, 7, pytest.param(b"x", id="bytes")])
 @pytest.mark.parametrize("place", [0, 2])
 def test_a_client_id_that_is_no_text_is_refused_with_its_place(name, bad, place):
     """Java takes a null id into the list and fails later, or not at all; here it is refused before that."""

@@ -73,11 +73,17 @@ def test_a_name_and_what_the_strategy_calls_itself(given, name):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("ROTATED/2", "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1"),
-        ("ROTATED/2-AVG", "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1"),
-        ("MACHINE_ROOM_NEARBY-ROTATED/0", "unknown version of strategy ROTATED: ROTATED/0; known is ROTATED/1"),
+        pytest.param("ROTATED/2", "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1", id="ROTATED/2"),
+        pytest.param(
+            "ROTATED/2-AVG", "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1", id="ROTATED/2-AVG"
+        ),
+        pytest.param(
+            "MACHINE_ROOM_NEARBY-ROTATED/0",
+            "unknown version of strategy ROTATED: ROTATED/0; known is ROTATED/1",
+            id="MACHINE_ROOM_NEARBY-ROTATED/0",
+        ),
         ("AVG/1", "unknown version of strategy AVG: AVG/1; known is AVG"),
-        ("ROTATED/", "unknown version of strategy ROTATED: ROTATED/; known is ROTATED/1"),
+        pytest.param("ROTATED/", "unknown version of strategy ROTATED: ROTATED/; known is ROTATED/1", id="ROTATED/"),
         ("ROTATED-BEST", "unknown strategy 'BEST'; known are AVG, "),
         ("AVG-AVG", "unknown strategy 'AVG-AVG'; known are AVG, "),
         ("ROTATED-", "unknown strategy ''"),

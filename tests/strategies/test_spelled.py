@@ -46,7 +46,9 @@ def test_what_a_text_says(text, made):
     [
         ("BEST(x=1)", "unknown strategy 'BEST'; known are AVG, "),
         ("ROTATED-BEST()", "unknown strategy 'BEST'; known are AVG, "),
-        ("ROTATED/2(x=1)", "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1"),
+        pytest.param(
+            "ROTATED/2(x=1)", "unknown version of strategy ROTATED: ROTATED/2; known is ROTATED/1", id="ROTATED/2(x=1)"
+        ),
         ("(share=1)", "unknown strategy ''"),
         ("STABLE(slack=1", "does not end with the parenthesis that it opens"),
         ("STABLE(slack=1)x", "does not end with the parenthesis that it opens"),
@@ -67,7 +69,11 @@ def test_what_a_text_says(text, made):
         ("CANARY(share=nan)", "share must be a number such as 0.25, got 'nan'"),
         ("ORDINAL(tables=yes)", "tables must be true or false, got 'yes'"),
         ("ORDINAL(tables=True)", "tables must be true or false, got 'True'"),
-        ("WEIGHTED(capacities=3)", "no text can give capacities; give it from Python, or as params in a file"),
+        pytest.param(
+            "WEIGHTED(capacities=3)",
+            "no text can give capacities; give it from Python, or as params in a file",
+            id="WEIGHTED(capacities=3)",
+        ),
         ("ROTATED(inner=AVG)", "ROTATED takes no parameters, got inner"),
     ],
 )

@@ -106,7 +106,7 @@ def test_tries_are_bounded_in_number():
         assert len(receiver.got) == sending._MOST_TRIES
 
 
-@pytest.mark.parametrize("after", ["3600", "9" * 400, formatdate(2**32, usegmt=True)])
+@pytest.mark.parametrize("after", ["3600", pytest.param("9" * 400, id="400 digits"), formatdate(2**32, usegmt=True)])
 def test_a_pause_that_is_asked_for_is_bounded(after):
     with Receiver((429, {"Retry-After": after}), 200) as receiver:
         assert sent(receiver)[0] == f"{receiver.host} answered 429"

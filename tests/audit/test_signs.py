@@ -62,6 +62,7 @@ def signs(snapshot):
     return signs_of(known, sorted(known.groups, key=lambda one: one.name))[0]
 
 
+@pytest.mark.thorough
 def test_the_same_is_found_as_where_every_rule_is_asked_about_every_group(monkeypatch):
     snapshots = [from_document(document(seed)) for seed in range(N_CASES)]
     quick = list(map(told, snapshots))

@@ -381,6 +381,7 @@ def test_without_a_library_it_says_how_to_get_it(missing, flags, extra):
     assert done.stderr == f'rmqalloc: {missing} is not installed: pip install "rmqalloc[{extra}]"\n'
 
 
+@pytest.mark.thorough
 def test_as_a_module_and_into_a_closed_pipe():
     done = python("-m", "rmqalloc", *GROUP, PYTHONWARNINGS="error")
     assert (done.returncode, done.stderr) == (0, "")

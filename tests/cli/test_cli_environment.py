@@ -82,6 +82,7 @@ def flagged(words, option):
 # --- every option, by walking all of them ---
 
 
+@pytest.mark.thorough(keep=5)
 @pytest.mark.parametrize("words", [one for one in LEAVES if settable(one)], ids=" ".join)
 def test_every_option_is_set_by_the_variable_of_its_flag(words, monkeypatch):
     options = settable(words)

@@ -112,6 +112,7 @@ def live(monkeypatch):
     return live
 
 
+@pytest.mark.thorough
 def test_of_a_running_cluster_it_looks_once_or_waits(live, capsys):
     assert live(SETTLED)() == 0
     assert live(MOVING)() == 3

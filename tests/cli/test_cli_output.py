@@ -146,6 +146,7 @@ def named(command, name):
     return [one.replace("{}", name) for one in command]
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.holds("docs/snapshots.md", "Names cannot inject escapes.")
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
 def test_whatever_things_are_called_people_see_only_text_in_lines_of_ours(name, tmp_path, monkeypatch, capsys):
@@ -160,6 +161,7 @@ def test_whatever_things_are_called_people_see_only_text_in_lines_of_ours(name, 
         assert not any(line.startswith(FORGED) for line in (out + err).split("\n")), command
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("name", HOSTILE[:5], ids=ascii)
 def test_a_terminal_is_told_nothing_by_results_for_programs_either(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)

@@ -128,6 +128,7 @@ def complete(tmp_path, *words):
     return offered
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.needs("bash")
 @pytest.mark.parametrize(
     ("words", "offered"),

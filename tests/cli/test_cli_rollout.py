@@ -94,6 +94,7 @@ def test_who_goes_first_can_be_chosen(run):
     assert found[0] == moved("--seed", 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/rollout.md", "so every size up to --max-batch N is tried")
 @pytest.mark.holds("docs/rollout.md", "with at most X moves per queue")
 @pytest.mark.holds("docs/commands.md", "choose the smallest with at most X moves per queue")
@@ -111,6 +112,7 @@ def test_the_smallest_batch_within_a_budget(run):
         assert all(row[name] == total[name] for name in row if name.startswith("max_"))
 
 
+@pytest.mark.thorough
 def test_moves_differ_among_batches_that_take_equally_many_rounds():
     n_other = 0
     for n, seed in ((7, 0), (10, 1), (13, 2)):
@@ -128,6 +130,7 @@ def test_moves_differ_among_batches_that_take_equally_many_rounds():
     assert n_other > 0
 
 
+@pytest.mark.thorough
 def test_every_group_gets_a_batch_of_its_own():
     choice = within_budget(read_snapshot(str(PODS)), 12.0)
     chosen = {row["consumer_group"]: row["batch"] for row in choice.tried.to_pylist() if row["chosen"]}

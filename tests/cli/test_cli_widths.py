@@ -141,6 +141,7 @@ def coloured_rows(screen):
             yield line.rstrip(), colours
 
 
+@pytest.mark.thorough(keep=8)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("command", VERBS)
 def test_a_terminal_breaks_no_line(command, width, files):
@@ -159,6 +160,7 @@ def test_names_of_any_length_and_script_fit(command, files):
     assert screen.cursor.y == n_lines > 2, "\n".join(screen.display[:n_lines])
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("width", [60, *WIDTHS])
 def test_what_says_what_to_do_is_whole(width, files, capsys):
     """Advice, reasons, gates and commands are there word by word."""
@@ -212,6 +214,7 @@ def test_a_pipe_gets_colour_where_it_is_asked_for_alone(capsys, monkeypatch):
     assert re.sub("\x1b\\[\\d+m", "", coloured) == plain
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.parametrize("command", VERBS)
 def test_a_line_in_a_pipe_has_a_hundred_places(command, files, capsys):
     main(command.format(**files).split())

@@ -220,6 +220,7 @@ def test_what_any_verb_may_end_with(error, code, said, monkeypatch, run):
         assert code in exit_codes.codes_of("doctor")
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("arguments", [["plan", *SEED, "--scale", "3"], ["plan", "--help"], ["check", *SEED]])
 def test_a_pipe_that_nobody_reads_is_no_success(arguments):
     """A gate would pass in ``plan ... | head`` where the shell looks at each part of a pipe."""

@@ -82,6 +82,7 @@ def cluster():
         yield made
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"
 )  # of connections that a defect leaves open

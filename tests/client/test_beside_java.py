@@ -6,6 +6,7 @@ from beside_java.scripts import quick_on
 pytestmark = pytest.mark.cluster
 
 
+@pytest.mark.thorough
 def test_a_few_events(cluster, java):
     found = quick_on(cluster, java)
     assert found.wrong == []

@@ -67,6 +67,7 @@ def run(tmp_path):
     return of
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/deploy.md", "comments the groups that change, the worst first")
 def test_a_plan_that_makes_groups_worse_is_told_with_its_table(run):
     outputs, summary, report = run(SNAPSHOT="example:orders", SCENARIO="example:what-if", TOP="3")
@@ -78,12 +79,14 @@ def test_a_plan_that_makes_groups_worse_is_told_with_its_table(run):
     assert '"version": "2.1.0"' in Path(outputs["sarif"]).read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_without_a_scenario_the_snapshot_is_checked_alone(run):
     outputs, _, report = run(SNAPSHOT="example:orders")
     assert (outputs["plan-exit-code"], outputs["check-exit-code"]) == ("", "2")
     assert "**Plan:**" not in report and "idle-client" in report
 
 
+@pytest.mark.thorough
 def test_what_fails_is_told_and_text_of_files_stays_text(run, tmp_path):
     hostile = tmp_path / "x`id`$(id)|.yaml"
     hostile.write_text("apiVersion: rmqalloc/v1\nkind: Snapshot\ntopics: 1\n```\n")
@@ -93,6 +96,7 @@ def test_what_fails_is_told_and_text_of_files_stays_text(run, tmp_path):
     assert all(line.startswith("    ") for line in report.splitlines() if "x`id`" in line)
 
 
+@pytest.mark.thorough
 def test_a_report_that_is_too_long_is_cut_at_a_line(run, tmp_path):
     groups = [{"name": f"group-{i:04}-{'x' * 60}", "subscriptions": ["T"], "strategy": "AVG",
                "clients": [{"client_id": "a"}, {"client_id": "b"}]} for i in range(600)]  # fmt: skip

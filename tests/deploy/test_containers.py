@@ -179,6 +179,7 @@ def stopped(tmp_path):
     server.server_close()
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/guard.md", 'The hook can wait for "yes", it cannot refuse')
 @pytest.mark.needs("curl")
 @pytest.mark.parametrize("name", CONSUMERS)

@@ -46,6 +46,7 @@ def named_numbers(source):
     return [one.targets[0].id for one in bounds if not any(isinstance(of, ast.Name) for of in ast.walk(one.value))]
 
 
+@pytest.mark.thorough
 def test_bounds_are_named_in_one_place():
     home = "rmqalloc.limits"
     found = {f"{module}.{name}" for module, path in MODULES.items() for name in named_numbers(path.read_text("utf-8"))}

@@ -84,6 +84,7 @@ DATA = st.recursive(
 MAPPINGS = st.dictionaries(TEXT, DATA, min_size=1, max_size=5)
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.holds("docs/snapshots.md", "A key that is given twice in one mapping is an error")
 @styles
 @given(data=st.data(), document=MAPPINGS)
@@ -136,6 +137,7 @@ def same(one, other):
     return one == other
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     "dump",
     [
@@ -466,6 +468,7 @@ def reads_on_its_own(source):
     return False
 
 
+@pytest.mark.thorough
 def test_files_that_people_write_are_read_in_one_room():
     """A new one goes through `rmqalloc.documents`; what no person writes is named in MACHINE_LINES."""
     assert reads_on_its_own("from yaml import safe_load") and reads_on_its_own("import json\nx = json.loads('1')")

@@ -5,6 +5,7 @@ from fuzz import readers, running
 from guided_fuzz import python_targets, replay
 
 
+@pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize("name", readers.READERS)
 def test_every_reader_takes_some_inputs_and_refuses_others_with_its_own_error(name):
     made = running.run(name, 60, 7)

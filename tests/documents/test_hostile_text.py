@@ -89,6 +89,7 @@ TEXTS = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize(("face", "text", "n"), TEXTS.values(), ids=TEXTS)
 def test_hostile_text_costs_what_its_length_does(face, text, n):
     for _ in range(3):  # the clock of a busy machine may be wrong, but not each time

@@ -65,6 +65,7 @@ def limits(monkeypatch):
     return SimpleNamespace(lift=lift, lower=lower)
 
 
+@pytest.mark.thorough(keep=3)
 @pytest.mark.holds("docs/snapshots.md", "could not be read back is not written")
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize(

@@ -109,6 +109,7 @@ def test_nothing_to_do() -> None:
     md5.strings(*column([b"a"]), 1, 1, np.zeros(0, dtype=np.uint32))
 
 
+@pytest.mark.thorough(keep=1)
 def test_huge_strings() -> None:
     ids = [word(33), bytes(10_000_000), word(4_000), word(12)]
     np.testing.assert_array_equal(hash_points(ids, 12), truth(point_keys(ids, 12)))

@@ -93,6 +93,7 @@ def test_units_of_any_numbers(in_rounds, units):
 SIZES = [1, 2, 15, 16, 17, 63, 64, 65, 255, 256, 257, 600]
 
 
+@pytest.mark.thorough(keep=2)
 @each_isa
 @pytest.mark.parametrize("in_rounds", [False, True])
 @pytest.mark.parametrize("few", [False, True])

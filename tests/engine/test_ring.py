@@ -113,6 +113,7 @@ SHAPES = [
 ]  # fmt: skip
 
 
+@pytest.mark.thorough(keep=78)
 @each_isa
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("n_queues", "n_clients", "virtual_nodes"), SHAPES)
@@ -123,6 +124,7 @@ def test_shapes(n_queues: int, n_clients: int, virtual_nodes: int, kind: str) ->
     check([points], virtual_nodes, [Unit(hashes)])
 
 
+@pytest.mark.thorough(keep=6)
 @each_isa
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n_points", [40, 700, 5000])

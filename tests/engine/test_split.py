@@ -68,6 +68,7 @@ def test_chunks_of_units_alike_or_nearly_so(name, behind, sizes, clients, n_unit
     check(name, units, behind=behind)
 
 
+@pytest.mark.thorough(keep=1)
 @each_isa
 @each_split
 def test_every_uniform_fleet(name):
@@ -114,6 +115,7 @@ def test_every_small_unit_among_others(name, most_queues, most_clients):
     check(name, [(n_queues, most_clients) for n_queues, _ in units])
 
 
+@pytest.mark.thorough(keep=1)
 @each_isa
 @each_split
 @given(units=st.lists(SMALL, min_size=49, max_size=150), rest=st.lists(SMALL, max_size=3))
@@ -126,6 +128,7 @@ SHAPES = [(4095, 7), (4096, 7), (5000, 1), (5001, 16), (9999, 17), (10_007, 333)
 HUGE = [(5000, 0), (7, 10_000), (2**21 - 1, 65_537), (2**21 + 5, 300_000), (2**21 - 1, 2**21)]
 
 
+@pytest.mark.thorough(keep=10)
 @each_isa
 @each_split
 @pytest.mark.parametrize("shape", [*SHAPES, *HUGE])
@@ -135,6 +138,7 @@ def test_large_units(name, shape):
         check(name, [(1, 1), shape], before)
 
 
+@pytest.mark.thorough(keep=1)
 @each_isa
 @each_split
 def test_places_stay_exact_up_to_the_last_queue(name):

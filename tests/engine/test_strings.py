@@ -69,6 +69,7 @@ def test_any_lists(texts, data):
     check(data.draw(st.lists(st.lists(texts, max_size=10), max_size=4)))
 
 
+@pytest.mark.thorough(keep=2)
 @each_isa
 @pytest.mark.parametrize("prefix", ["", "10.", "a-prefix-of-26-characters-", "é-😀-"])
 def test_lists_of_every_length(prefix):
@@ -170,6 +171,7 @@ FORMS = [
 ]
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.parametrize("n_kinds", [1, 500, 513, 5_000, 20_000])
 @pytest.mark.parametrize("form", FORMS)
 def test_tables_grow_with_what_is_found(form, n_kinds):

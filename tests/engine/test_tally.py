@@ -395,6 +395,7 @@ def test_equal_lists_of_other_names_are_not_the_same():
     assert [field.tolist() for field in movement(one, owners, other, owners)] == [[0], [0], [2]]
 
 
+@pytest.mark.thorough(keep=1)
 def test_more_topics_and_brokers_than_a_key_holds():
     """The queue before is route 0, the one after is route 2**32 of all pairs of a topic and a broker."""
     n = 65_600

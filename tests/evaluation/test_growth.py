@@ -56,6 +56,7 @@ def made_up(rng):
     return fleet, Rules(table, np.array([rng.randrange(len(table)) for _ in range(fleet.n_units)], np.int32))
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.parametrize("seed", range(40))
 def test_departures_told_at_once_are_those_laid_out(seed, monkeypatch):
     fleet, rules = made_up(random.Random(seed))
@@ -177,6 +178,7 @@ def doubling(call, n):
     return two / one
 
 
+@pytest.mark.thorough
 def test_operations_are_lines_and_memory_written():
     def loop(n):
         return [i for i in range(n) if i < 0]
@@ -187,11 +189,13 @@ def test_operations_are_lines_and_memory_written():
     assert operations(lambda: loop(500)) == operations(lambda: loop(500))
 
 
+@pytest.mark.thorough
 def test_clients_of_a_group_are_looked_at_once_for_all_of_its_topics():
     snapshots = {n: mixed(n) for n in (2, 100, 200)}
     assert doubling(lambda n: units_of(snapshots[n]), 100) < 2.3
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("to", [2, 8])
 def test_resizing_a_topic_of_many_brokers_reads_its_route_once(to):
     snapshots = {n: inputs.many_brokers(n) for n in (2, 200, 400)}

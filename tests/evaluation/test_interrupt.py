@@ -170,6 +170,7 @@ else:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_huge_ring_hears_of_ctrl_c(threads):
     """40,000,000 points take seconds of the processor, the answer a part of one; how busy the machine is does not matter."""

@@ -45,6 +45,7 @@ def test_the_kernel_says_what_the_twin_says(data):
     assert_same(planned(rows, rule, scenarios, "best", best_by=best_by), best)
 
 
+@pytest.mark.thorough
 def test_many_units_are_planned_as_each_alone():
     rows = units.synthetic(150, seed=5).to_pylist()
     scenarios = [

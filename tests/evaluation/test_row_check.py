@@ -83,6 +83,7 @@ def test_the_list_has_every_code_but_the_one_of_strategies_that_refuse():
     assert len({row.kind for row in HOSTILE_ROWS}) == len(HOSTILE_ROWS)
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.holds("docs/rows.md", "judged once, by one check, whatever reads the table")
 @pytest.mark.parametrize("row", HOSTILE_ROWS, ids=lambda row: row.kind)
 def test_every_face_says_the_same_of_a_row(row, tmp_path):

@@ -77,6 +77,7 @@ def looked(monkeypatch):
     return found
 
 
+@pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_line_looks_once(command, looked, tmp_path, capsys):
     path = str(tmp_path / "s.json")
@@ -85,6 +86,7 @@ def test_a_command_line_looks_once(command, looked, tmp_path, capsys):
     assert len(looked) == COMMANDS[command]
 
 
+@pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_verb_looks_once_and_at_what_is_known_never(verb, looked):
     of_snapshot = VERBS[verb](cluster())

@@ -42,6 +42,7 @@ def asked_of_known(one):
     return [group.strategy for group in one.snapshot.groups]
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("name", RESULTS)
 def test_threads_get_what_one_thread_gets(name):
     make, ask = RESULTS[name]

@@ -73,6 +73,7 @@ def change(lists: list[tuple[list[Any], list[list[Any]]]], done: Event) -> None:
                 shared.extend(states[step % 3])
 
 
+@pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize("verb", ["allocate", "assign"])
 @pytest.mark.parametrize("name", RULES)
 def test_an_answer_is_that_of_one_moment(name: str, verb: str) -> None:

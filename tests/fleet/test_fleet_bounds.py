@@ -77,6 +77,7 @@ def test_a_list_of_one_length_is_counted_before_it_is_read():
     assert row["err_code"] == ErrCode.TOO_LARGE
 
 
+@pytest.mark.thorough
 def test_a_fleet_may_come_to_more_than_an_int32_counts():
     row = brokers(1)
     fleet = ordered(Fleet.from_arrow(units(*[row] * 300, ids=("a", "b", "c"))))

@@ -167,6 +167,7 @@ except ValueError as error:
 """
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     ("form", "where"),
     [

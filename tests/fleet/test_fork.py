@@ -50,6 +50,7 @@ print(os.waitstatus_to_exitcode(status))
 """
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize(
     ("module", "function", "path"),
@@ -138,6 +139,7 @@ _VERBS = {
 }
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("verb", _VERBS)
 def test_first_verbs_import_nothing(verb):
     assert run_python(_FIRST_VERBS.format(verbs=_VERBS[verb])) == []
@@ -171,6 +173,7 @@ def test_the_rule_sees_what_imports_when_asked(asks, source):
     assert imports_when_asked(source) == asks
 
 
+@pytest.mark.thorough
 def test_no_room_asks_what_imports_when_first_asked():
     """`distinct` and `among` answer the same as NumPy."""
     rooms = [name for name in MODULES if name.startswith("rmqalloc.")]
@@ -226,6 +229,7 @@ def test_a_child_forked_while_a_thread_makes_its_first_assignment_does_not_hang(
     assert run_python(_FORK_IN_AN_IMPORT.format(setup=_THREE_GROUPS, call=call)) == ["0"]
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("verb", ["plan", "rollout", "transition", "recommend"])
 def test_a_child_forked_while_a_thread_runs_its_first_verb_does_not_hang(verb):

@@ -18,6 +18,7 @@ print(sys._is_gil_enabled())
 """
 
 
+@pytest.mark.thorough
 def test_threads_answer_as_one():
     """Lazy properties, fleets, single groups, and a list of queues that changes meanwhile."""
     interval = sys.getswitchinterval()
@@ -30,6 +31,7 @@ def test_threads_answer_as_one():
     assert not done.differ, dict(done.differ)
 
 
+@pytest.mark.thorough
 def test_a_wrong_answer_of_one_thread_is_found():
     stress = Stress(threads=2)
     stress.possible["AVG.assign"] = set()

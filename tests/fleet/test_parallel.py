@@ -40,6 +40,7 @@ def small(request, monkeypatch):
     monkeypatch.setattr(averagely, "LEAST_QUEUES", least)
 
 
+@pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.usefixtures("small")
 def test_however_a_fleet_is_cut_its_owners_are_the_same(name):
@@ -59,6 +60,7 @@ def test_however_a_fleet_is_cut_its_owners_are_the_same(name):
     check()
 
 
+@pytest.mark.thorough
 def test_a_huge_unit_among_small_ones():
     clients = [f"10.0.0.{i}@7" for i in range(50)]
     groups = [("g", "T", [("b", i) for i in range(n)], clients[: n % 49 + 1]) for n in (3, 300_000, 5)]

@@ -53,6 +53,7 @@ def test_a_yes_takes_two_readings():
     assert cluster.n_read == 5
 
 
+@pytest.mark.thorough
 def test_the_second_reading_has_to_have_read_everything():
     for old in ({"stale": (1, 2, 3)}, {"unlisted": (1, 2, 3)}):
         cluster = Cluster(settled(*IDS), **old)
@@ -67,6 +68,7 @@ def test_a_no_that_stays_is_not_waited_for():
     assert cluster.n_read == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/commands.md", "wait so long at most")
 def test_the_time_to_wait_is_kept():
     cluster = Cluster(moving(*IDS))
@@ -77,6 +79,7 @@ def test_the_time_to_wait_is_kept():
     assert (late.verdict, "two readings" in late.reason) == ("no", True)
 
 
+@pytest.mark.thorough
 def test_a_reading_that_fails_is_unknown_and_counts_as_none():
     silent = Error("no name server answers\x1b")
     cluster = Cluster(settled(*IDS), silent, settled(*IDS), settled(*IDS))

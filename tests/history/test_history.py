@@ -304,6 +304,7 @@ def test_it_stays_within_its_age(path):
         history.owners_at("billing", START + EVERY * 100)
 
 
+@pytest.mark.thorough
 def test_it_stays_within_its_size(path):
     watched, most = Watched(), 1 << 20
     with Recorder(path, max_bytes=most) as recorder:
@@ -326,6 +327,7 @@ with Recorder(sys.argv[1]) as recorder:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/history.md", "What a killed recorder had written stays")
 def test_a_recorder_that_is_killed_at_any_point_leaves_all_that_it_recorded(path):
     draw, first = random.Random(3), 0

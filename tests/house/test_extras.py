@@ -83,6 +83,7 @@ def test_the_command_line_reads_yaml():
     assert "pyspark" not in brought("cli") | brought("yaml") | brought("arrow")
 
 
+@pytest.mark.thorough
 def test_no_hint_is_written_anywhere_else():
     """Text that names an extra stands in the table's module alone."""
     said = [

@@ -29,11 +29,13 @@ def numbers_named(source):
     }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_prefix_of_topics_stands_once(text):
     assert [name for name, path in MODULES.items() if text in texts_in(path.read_text("utf-8"))] == TEXTS[text]
 
 
+@pytest.mark.thorough
 def test_a_timer_stands_once():
     """No other module has a number of that name, in milliseconds or in seconds."""
     known = {(name, value) for name, value in vars(timers).items() if name.isupper()}

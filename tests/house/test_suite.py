@@ -114,6 +114,7 @@ def test_no_test_passes_where_there_is_nothing_to_look_at():
     assert empty_loops.of_the_suite() == [], "assert what is looped over before the loop, or compare whole lists"
 
 
+@pytest.mark.thorough
 def test_a_program_that_a_cluster_has_started_again_is_no_leak(run):
     text = f"""
 {EVERY_TOOL}
@@ -221,6 +222,7 @@ def test_it(): pass
 """
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(("options", "code"), [((), 0), (("--no-skips",), 1), (("-n", "2", "--no-skips"), 1)])
 def test_a_missing_tool_is_one_line_and_one_command(run, options, code):
     found, said = run(MISSING, *options)
@@ -290,6 +292,7 @@ def test_after(): pass
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("-n", "1")])
 def test_one_that_hangs_fails_where_it_stands_and_the_run_goes_on(run, options):
     code, said = run(HANGS, *options)
@@ -325,6 +328,7 @@ def test_settings_of_a_test_do_not_bring_the_clock_back(request):
     assert [name for name, test in given.items() if not is_timeless(test._hypothesis_internal_use_settings)] == []
 
 
+@pytest.mark.thorough
 def test_a_seed_is_an_order(run):
     text = "@pytest.mark.parametrize('i', range(20))\ndef test_it(i): pass\n"
     orders = [

@@ -187,6 +187,7 @@ def test_what_the_product_makes_contradicts_nothing(kind):
     assert found.n_rules > 4 and found.n_rows > 1
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.broken_results
 @pytest.mark.parametrize("defect", DEFECTS)
 def test_a_figure_that_is_made_wrong_is_found(defect):

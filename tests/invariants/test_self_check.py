@@ -18,6 +18,7 @@ VERBS = {
 }
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_result_that_agrees_with_itself_is_shown_with_a_note(verb, capsys):
     plain = main(VERBS[verb]), capsys.readouterr()

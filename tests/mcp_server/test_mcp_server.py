@@ -227,6 +227,7 @@ def test_scenarios_have_their_own_reader(subject):
         answered(subject, "plan", scenarios=SIX * 2)
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("rmqalloc.mcp_server.run_over_stdio", "Serve until standard input ends")
 def test_a_real_process_keeps_the_protocol_on_standard_output(hostile):
     server = StdioServerParameters(

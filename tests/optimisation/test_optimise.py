@@ -205,6 +205,7 @@ def test_the_same_seed_gives_the_same_answer_and_another_seed_another_search():
 # --- As rollouts have it ---
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("order", ["sorted", "reversed", "shuffled"])
 @pytest.mark.parametrize("batch", [5, 9])
 def test_a_way_costs_what_the_rollout_says(order, batch, monkeypatch):

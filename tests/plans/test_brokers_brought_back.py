@@ -57,6 +57,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize("room", ["hz", "sh", "bj"])
 @pytest.mark.parametrize("name", CASES)
 def test_the_plan_is_that_of_a_snapshot_with_the_broker(name, room, tmp_path):

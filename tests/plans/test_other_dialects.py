@@ -37,6 +37,7 @@ def proved(plan, snapshot):
     return again.digest == plan.digest and problems == []
 
 
+@pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize("key", ["ring", "rooms", "circle"])
 @pytest.mark.parametrize(
     "languages", ["JAVA GO GO CPP", "GO GO GO GO", "JAVA GO JAVA GO", "PYTHON CPP CPP", "JAVA JAVA", "GO RUST GO"]

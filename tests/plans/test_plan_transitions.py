@@ -118,6 +118,7 @@ def test_clients_that_share_an_id_are_informed_one_by_one():
     assert row["double_owned_queue_seconds"] == pytest.approx(hearing_of("timer").after_a_join)
 
 
+@pytest.mark.thorough(keep=3)
 @pytest.mark.parametrize("seed", range(20))
 def test_seconds_of_several_readers_are_those_of_single_ones_where_queues_have_one(seed):
     """Figures of the graphs, and the corrected ones, of one and the same step."""

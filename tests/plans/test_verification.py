@@ -58,6 +58,7 @@ def means(document):
     return {name: one for name, one in document.items() if name not in ("digest", "signature")}
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.holds("docs/plan.md", "One difference rejects, even if the digest was recomputed")
 @pytest.mark.parametrize("name", PLANS)
 def test_what_is_changed_anywhere_is_found(name, tmp_path):
@@ -77,6 +78,7 @@ def test_what_is_changed_anywhere_is_found(name, tmp_path):
             assert all("\n" not in line for line in said)
 
 
+@pytest.mark.thorough(keep=6)
 @pytest.mark.holds("docs/plan.md", "One difference rejects, even if the digest was recomputed")
 @pytest.mark.parametrize("with_snapshot", [False, True])
 @pytest.mark.parametrize("name", FORGERIES)
@@ -156,6 +158,7 @@ def test_more_than_is_replayed_is_refused(limit, n, what, tmp_path, monkeypatch)
         verify(path)
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/plan.md", "is refused before anything is planned")
 def test_a_file_that_claims_much_is_refused_before_it_is_planned(tmp_path):
     """Be it packed or not."""

@@ -24,6 +24,7 @@ def test_every_program_is_on_the_page():
     assert len(PROGRAMS) == 5
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.holds("docs/clients.md", "the programs print exactly what is shown")
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_prints_what_the_page_shows(program):

@@ -49,6 +49,7 @@ def raising(error):
 REQUESTS = ["heartbeat", "unregister", "consumer_ids", "lock", "unlock", "query_offset", "update_offset", "max_offset"]
 
 
+@pytest.mark.thorough(keep=9)
 @any_error
 @pytest.mark.parametrize("orderly", [False, True], ids=["concurrent", "ordered"])
 @pytest.mark.parametrize("kind", [*REQUESTS, "search_offset"])

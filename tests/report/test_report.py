@@ -87,6 +87,7 @@ PAGES = (everyday_page, hostile_page, large_page, whole_page, audit_page, restar
 # --- Safety ---
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("made", [hostile_page, whole_page, audit_page, restart_page])
 def test_hostile_names_make_no_element_no_handler_and_no_link(made):
     page = Page(made())
@@ -121,6 +122,7 @@ def test_names_are_isolated_so_that_none_turns_the_line_it_stands_in():
     assert set(tags) <= {"bdi", "text", "title", "desc", "code"}
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.holds("docs/report.md", "by their hashes and nothing else")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_policy_names_the_style_and_the_script_that_are_there_and_allows_nothing_else(page):

@@ -36,6 +36,7 @@ def mixed_group(strategy, rooms="xy"):
     return Snapshot(topics, (Group("g", ("T", "U"), clients, strategy=strategy, strategy_source="given"),))
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("strategy", ["AVG", "CONSISTENT_HASH", "MACHINE_ROOM_NEARBY-AVG"])
 @pytest.mark.parametrize("steps_at_once", [1, 2, 5])
 def test_pieces_of_one_group_come_to_the_same_as_the_whole(monkeypatch, strategy, steps_at_once):
@@ -78,6 +79,7 @@ def test_only_queues_that_change_their_reader_are_laid_out(monkeypatch, snapshot
     assert given[0][-1] <= made.totals["clients_touched"][0].as_py()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("snapshot_of", [inputs.plain, inputs.ring])
 def test_a_restart_takes_twice_as_much_for_twice_as_many_clients(snapshot_of):
     """Of as many queues: there are twice as many steps."""
@@ -86,6 +88,7 @@ def test_a_restart_takes_twice_as_much_for_twice_as_many_clients(snapshot_of):
     assert many / few < 2
 
 
+@pytest.mark.thorough
 def test_ids_that_are_taken_are_looked_up_and_not_copied():
     clients = [f"10.0.0.1@{i}" for i in range(300)]
     few, many = (

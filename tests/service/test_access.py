@@ -32,6 +32,7 @@ def test_every_answer_bears_the_strict_headers(readings):
         assert float(client.get("/v1/groups").headers["rmqalloc-age"]) < 60
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "10.0.0.1", "", "[::2]", "localhost.", "127.0.0.1@evil"]
 )
@@ -78,6 +79,7 @@ def test_beyond_loopback_a_token_is_needed(readings):
     assert TOKEN not in repr(Admission.of("0.0.0.0", TOKEN))
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "X"])
 def test_other_methods_are_refused(readings, method):
     with served(readings) as client:

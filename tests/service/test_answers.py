@@ -200,6 +200,7 @@ class Leases:
         return type("Answer", (), {"to_dict": lambda _: {"verdict": target, "reason": "x"}})()
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/service.md", "The guard alone refuses to answer of a reading older")
 def test_the_guard_says_its_verdict_as_a_status(monkeypatch):
     monkeypatch.setattr("rmqalloc.service.web_app.GuardLeases", Leases)

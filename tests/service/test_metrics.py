@@ -49,6 +49,7 @@ def of_group(found, name, label="consumer_group"):
     return {dict(labels).get(label): value for (one, labels), value in found.items() if one == name}
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("accept", ACCEPTS)
 def test_groups_have_the_figures_of_their_table(accept):
     table = rmqalloc.groups(CLUSTER).groups.to_pylist()
@@ -89,6 +90,7 @@ def test_findings_owners_and_what_nobody_owns_are_those_of_the_verbs():
     assert unowned[(("consumer_group", "empty"), ("topic", "orders"))] == 15
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/service.md", "Series are bounded")
 def test_beyond_the_worst_groups_all_are_summed():
     with served(readings_of(reading(CLUSTER)), most_groups=1) as client:
@@ -126,6 +128,7 @@ def test_what_rules_and_dashboard_use_is_served_with_its_labels():
     assert len(labels.keys() & SERVED.keys()) > 15
 
 
+@pytest.mark.thorough
 def test_series_of_what_is_gone_disappear_and_counters_stay():
     class Moving(Observer):
         def observe(self, one):

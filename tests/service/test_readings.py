@@ -58,6 +58,7 @@ def test_before_the_first_reading_and_once_it_is_old_it_is_not_ready():
         assert float(client.get("/v1/groups").headers["rmqalloc-age"]) >= 91
 
 
+@pytest.mark.thorough
 def test_the_thread_reads_outlives_defects_and_ends():
     class Failing(Observer):
         n = 0
@@ -92,6 +93,7 @@ def test_a_history_that_cannot_be_written_is_no_failure_of_the_reading():
     assert readings.state is not None and readings.status.n_read == 1 and readings.status.error == "history: disk full"
 
 
+@pytest.mark.thorough
 def test_a_state_that_is_replaced_leaves_no_memory_behind():
     """Python itself looks for cycles too seldom: here never."""
     readings = readings_of(reading(CLUSTER))
@@ -131,6 +133,7 @@ def test_an_answer_that_many_threads_ask_for_at_once_is_worked_out_once():
     assert (len(calls), found) == (1, ["the answer"] * 4)
 
 
+@pytest.mark.thorough
 def test_counts_only_grow_and_those_of_groups_that_are_gone_go():
     [queue] = queues([1])
     joined, there = Change(("g", "c3"), None, 1, 4.0, 5.0), Change(("g", "c1"), None, 1, None, 5.0)
@@ -149,6 +152,7 @@ def test_counts_only_grow_and_those_of_groups_that_are_gone_go():
     }  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_file_is_read_again_and_an_error_in_it_is_a_reading_that_failed(tmp_path):
     path = tmp_path / "s.json"
     path.write_text(json.dumps(to_document(CLUSTER)))

@@ -89,6 +89,7 @@ def answered(port, path):
     raise AssertionError(f"no answer in {PATIENCE} s")
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/service.md", "requests of readers send nothing at all")
 def test_requests_of_readers_send_nothing_to_the_cluster_and_it_ends_when_told():
     with Loopback() as cluster, serving(cluster, "--every", "600s") as (program, port):
@@ -119,6 +120,7 @@ def test_a_cluster_that_hangs_does_not_keep_the_process():
         assert program.wait(PATIENCE) == 0
 
 
+@pytest.mark.thorough
 def test_answers_that_the_end_cuts_off_are_no_errors_in_the_log():
     with running("-c", SCRIPT) as (program, port), socket.create_connection(("127.0.0.1", port)) as slow:
         slow.sendall(b"GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")

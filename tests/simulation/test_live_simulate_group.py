@@ -32,6 +32,7 @@ def simulated_owners(snapshot, group):
     return {of.queues[spans.queue[i]]: of.client_ids[of.processes[i]] for i in alive}
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("rule", RULES)
 def test_simulated_owners_are_those_of_java(cluster, java, tally, rule):
     group = f"simulated-{rule}"
@@ -54,6 +55,7 @@ def lags(cluster, group):
     return [lag for lag in fetch(cluster.name_server, [group]).groups[0].lags if lag.queue.topic == TOPIC]
 
 
+@pytest.mark.thorough
 def test_the_command_reads_a_running_cluster_twice(cluster, java, tally, capsys):
     group = "simulated-live"
     for i in range(N_CLIENTS):

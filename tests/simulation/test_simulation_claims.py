@@ -50,6 +50,7 @@ LEAVING, JOINING = {"clients": "g-1"}, {"group": "g", "clients": "g-9"}
 # --- How long ---
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(("kind", "detail"), [("shutdown", LEAVING), ("crash", LEAVING), ("join", JOINING)])
 @pytest.mark.parametrize(("profile", "longest"), [("5.5", 1_100), ("4.9", 50)])
 def test_a_change_that_brokers_tell_of_settles_within_about_a_second(kind, detail, profile, longest):

@@ -124,6 +124,7 @@ MACHINES = {
 }
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("label", MACHINES)
 def test_a_cluster_left_in_peace_settles_as_the_strategy_says(label):
     """And before that, no ordered queue is worked on by two clients that believe they hold its lock."""

@@ -82,6 +82,7 @@ def test_figures_intervals_and_moves_are_written_as_parquet_and_json(result, tmp
         assert [row["start"] for row in mine] == sorted(row["start"] for row in mine)
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/simulation-scripts.md", "equal seeds give equal output")
 @pytest.mark.holds("docs/rebalance-cost.md", "Equal scripts give equal output, byte for byte")
 @pytest.mark.holds("docs/commands.md", "equal seeds give equal output")

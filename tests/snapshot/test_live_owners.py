@@ -79,6 +79,7 @@ def topics(cluster, java):
         make_topic(cluster, java, topic, QUEUES)
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("group", CASES | LONG_CASES if IS_LONG else CASES)
 def test_owners_as_clients_join_leave_and_die(cluster, java, tally, group):
     told, shares = (CASES | LONG_CASES)[group]

@@ -140,6 +140,7 @@ def test_time_that_is_given_settles_clients_of_unknown_age(capsys, monkeypatch):
         assert main(["check", "-n", replay.address, *reached, "--settle", "20s"]) == 0, "it says itself that it is new"
 
 
+@pytest.mark.thorough
 def test_watching_raises_a_warning_and_then_an_error(capsys, monkeypatch):
     clock = [1000.0]
 

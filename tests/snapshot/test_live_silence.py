@@ -105,6 +105,7 @@ def test_a_group_whose_clients_all_died_is_a_fault_with_its_backlog(capsys):
     assert "500 messages waiting" in said and "Every written queue" not in said
 
 
+@pytest.mark.thorough
 def test_a_group_that_lost_its_last_client_is_told_of_by_watching_it(capsys, monkeypatch):
     looks = []
 

@@ -85,11 +85,13 @@ def test_what_lasts_is_raised_and_what_goes_is_cleared(capsys):
     ]
 
 
+@pytest.mark.thorough
 def test_what_passes_is_not_told(capsys):
     assert watched([A], [], [B], [], [A], []) == [[]]
     assert not [line for line in said(capsys) if line.startswith(("raised", "cleared"))]
 
 
+@pytest.mark.thorough
 def test_what_is_not_seen_is_not_cleared(capsys):
     """A look that lacks what the one before had may not find a fault that is still there."""
     lacks = frozenset({("broker a", "GET_CONSUMER_CONNECTION_LIST g")})
@@ -100,6 +102,7 @@ def test_what_is_not_seen_is_not_cleared(capsys):
     assert watched([lacks, A], [lacks, A], [lacks], [lacks]) == [[A.rule], []], "what is always missing is no reason"
 
 
+@pytest.mark.thorough
 def test_a_group_that_is_not_there_yet_is_waited_for(capsys):
     missing = NoMatchError("no consumer group matches 'g'")
     assert watched(missing, missing, [A], [A], missing, [A], []) == [[A.rule], []]
@@ -108,6 +111,7 @@ def test_a_group_that_is_not_there_yet_is_waited_for(capsys):
     assert [line.split()[0] for line in lines if line.startswith(("raised", "cleared"))] == ["raised", "cleared"]
 
 
+@pytest.mark.thorough
 def test_a_cluster_that_cannot_be_reached_is_an_error_at_the_first_look_alone(capsys):
     with pytest.raises(click.ClickException, match="gone"):
         watch.watch(Looks(click.ClickException("gone")), 0)
@@ -115,6 +119,7 @@ def test_a_cluster_that_cannot_be_reached_is_an_error_at_the_first_look_alone(ca
     assert "gone; looked for again" in said(capsys)
 
 
+@pytest.mark.thorough
 def test_a_terminal_has_one_line_that_changes(monkeypatch):
     class Terminal(io.StringIO):
         def isatty(self):
@@ -129,6 +134,7 @@ def test_a_terminal_has_one_line_that_changes(monkeypatch):
     assert text.endswith("\r\x1b[K")
 
 
+@pytest.mark.thorough
 def test_the_command_waits_for_a_group_and_tells_nothing_twice(capsys, monkeypatch):
     looks = []
     monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=looks.append, strftime=time.strftime))

@@ -333,6 +333,7 @@ def left_open(reader):
     return len(asyncio.all_tasks(loop)), descriptors, threading.active_count()
 
 
+@pytest.mark.thorough
 def test_two_hundred_readings_leave_nothing_behind():
     names = [[f"c-{i}-{j}" for j in range(2)] for i in range(200)]
     with SimulatedLoopback() as servers, Rereader(servers.name_server, every=1, per_second=1e6) as reader:

@@ -54,6 +54,7 @@ def test_owners_are_those_of_the_kernel(rf, numbers, strategy):
     assert differing(good, F.expr(f"rmq_allocate_by_count(n, a, '{strategy}')"), kernel) == []
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.holds("spark_udfs.functions.try_allocate_by_count", "null where a number is null, below 1")
 @pytest.mark.parametrize("number", [None, 0, -1, 2**24 + 1, 2**63 - 1])
 def test_both_engines_fail_where_owners_would_be_null(spark, rf, number):
@@ -67,6 +68,7 @@ def test_both_engines_fail_where_owners_would_be_null(spark, rf, number):
             assert spark.range(1).select(rf.try_allocate_by_count(*numbers, engine=engine)).first()[0] is None
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/spark-sql.md", "They refuse a fraction too")
 @pytest.mark.parametrize("engine", ["sql", "kernel"])
 def test_both_engines_refuse_what_is_no_integer(spark, rf, engine):
@@ -80,6 +82,7 @@ def test_both_engines_refuse_what_is_no_integer(spark, rf, engine):
             spark.range(1).select(rf.moved_by_count(F.lit(3), F.lit(3), number, engine=engine)).collect()
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("spark_udfs.functions.metrics_by_count", "equal for AVG and AVG_BY_CIRCLE")
 def test_metrics_are_those_of_the_kernel(rf, numbers):
     from pyspark.sql import functions as F

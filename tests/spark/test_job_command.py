@@ -132,6 +132,7 @@ def test_anything_else_is_a_defect_of_ours_and_says_so(error, raising, capsys):
     assert "this is a defect of rmqalloc; please report it" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_a_spark_that_does_not_start_is_said_in_a_line(tmp_path):
     write_fleet(tmp_path / "fleet", 3, n_files=1)
     command = ["-m", "spark_udfs.job", "--input", str(tmp_path / "fleet"), "--output", str(tmp_path / "o")]

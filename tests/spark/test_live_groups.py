@@ -326,6 +326,7 @@ def test_a_group_of_too_many_clients_is_a_row_that_says_so_and_goes_on_when_they
     assert (row["err_code"], row["n_clients"]) == (0, MAX_CHANNELS)
 
 
+@pytest.mark.thorough
 def test_rows_are_made_in_pieces_that_fit_into_memory():
     joins = [join(f"c{i}", 1, group=f"g{i}") for i in range(5)]
     rows = step(None, [*joins, route(1, a=MAX_READ_QUEUE_NUMS)]).rows

@@ -38,6 +38,7 @@ def texts(frame, columns):
 ONE_LESS = [{"name": "one less", "changes": [{"remove_clients": {"count": 1}}]}]
 
 
+@pytest.mark.thorough
 def test_every_column_that_is_not_read_stands_in_every_row(units):
     from spark_udfs.transforms import assign, expand_owners, plan
 

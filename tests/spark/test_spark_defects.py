@@ -49,6 +49,7 @@ ROWS = {
 }
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("rows", ROWS)
 def test_a_planted_defect_is_raised_and_no_error_of_a_row(rows):
     run = ROWS[rows]

@@ -53,6 +53,7 @@ def of_column(frame, column):
     return frame.select(column.alias("answer")).toArrow()["answer"].to_pylist()
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("name", CALLS)
 def test_a_column_says_what_its_body_says(spark, rf, fleet, name):
     given, frame, read = CALLS[name], spark.createDataFrame(fleet), arrays_of(fleet)
@@ -263,6 +264,7 @@ def test_every_sql_function_answers(spark, expression, answer):
     assert of_column(spark.range(1), spark_expr(expression)) == [answer]
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.holds("docs/spark-sql.md", "they refuse it and say the order")
 @pytest.mark.usefixtures("sql")
 @pytest.mark.parametrize(

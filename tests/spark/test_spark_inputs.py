@@ -58,6 +58,7 @@ def test_tables_become_units(spark):
     assert by_unit(turned) == rows
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/spark.md", "stays twice: a duplicate client id")
 def test_two_processes_of_one_client_id_are_seen(spark):
     """Java has an id once for each channel: the queues of the second place are nobody's, and the plan says so."""
@@ -76,6 +77,7 @@ def test_two_processes_of_one_client_id_are_seen(spark):
     assert by_unit(units(tables[0], counted, tables[2]).drop("unit_err_msg")) == by_unit(units(*tables))
 
 
+@pytest.mark.thorough
 def test_a_number_of_channels_that_no_client_has_is_a_bad_row_and_no_list(spark):
     """An array of two thousand million entries ended the JVM of the driver."""
     from spark_udfs.joins import units
@@ -100,6 +102,7 @@ def test_a_number_of_channels_that_no_client_has_is_a_bad_row_and_no_list(spark)
     assert {row["n_units"] for row in frame.transform(client_load()).toArrow().to_pylist()} == {2}
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("spark_udfs.joins.unmatched", "that match nothing in the others")
 def test_what_matches_nothing_is_told_and_bad_in_the_plan(spark):
     from spark_udfs.joins import units, unmatched
@@ -141,6 +144,7 @@ def test_machine_rooms_stand_beside_what_they_are_of(spark):
     assert [one["n_queues"] for one in wanted] == [4, 2]
 
 
+@pytest.mark.thorough
 def test_brokers_that_may_not_be_read_have_no_queues(spark):
     from spark_udfs.joins import units, unmatched
 

@@ -46,6 +46,7 @@ def test_names_match_without_regard_to_case(spark, fleet):
         spark.conf.unset("spark.sql.caseSensitive")
 
 
+@pytest.mark.thorough
 def test_tables_to_join_match_without_regard_to_case(spark):
     from spark_udfs.joins import units, unmatched
 
@@ -68,6 +69,7 @@ def test_lists_without_a_type_are_empty_lists(fleet):
         assert (row.err_code, row.err_msg) == (2, said)
 
 
+@pytest.mark.thorough
 def test_an_example_is_a_file_of_scenarios(fleet):
     from pyspark.sql import functions as F
 

@@ -186,6 +186,7 @@ def assert_said(got, said):
             assert row["owners"] is None and (expected or "") in row["error"]
 
 
+@pytest.mark.thorough
 @on_spark
 def test_column_functions(spark, fleet, answers):
     """With parameters in the text, of queues; and in turn beside the name, of brokers."""
@@ -276,6 +277,7 @@ def checked(rows, fleet, said):
     assert_said([{"owners": row["owners"], "error": row["err_msg"]} for row in rows], said)
 
 
+@pytest.mark.thorough
 @on_spark
 def test_transforms(spark, fleet, answers):
     """Each row names its strategy, in the text or beside the name; or one text is for all."""
@@ -300,6 +302,7 @@ def test_transforms(spark, fleet, answers):
         checked(spark.createDataFrame(given).transform(assign("AVG")).toArrow().to_pylist(), table, said)
 
 
+@pytest.mark.thorough
 @on_spark
 def test_scenarios_and_rooms_from_tables(spark):
     """Rooms come out of the tables of routes and consumers; a scenario names a strategy as a text does."""

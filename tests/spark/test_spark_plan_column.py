@@ -153,6 +153,7 @@ def rows_of(frame):
     )
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.spark
 @pytest.mark.parametrize("output", ["metrics", "owners", "best"])
 def test_column_and_transform_agree(frame, output):
@@ -180,6 +181,7 @@ def test_sql_and_transform_agree(spark, frame):
         assert rows_of(made) == rows_of(frame.transform(plan(TRIED, "AVG", output)))
 
 
+@pytest.mark.thorough
 @pytest.mark.spark
 def test_rows_that_could_not_be_made_say_so_in_columns_and_sql(spark):
     from pyspark.sql import functions as F

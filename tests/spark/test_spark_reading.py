@@ -51,6 +51,7 @@ def is_connect(spark):
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
+@pytest.mark.thorough
 def test_spark_reads_the_rows_that_workers_read(spark, fleet):
     if is_connect(spark):
         (fleet / "Topic=a%20[b]" / "x.txt").unlink()
@@ -90,6 +91,7 @@ def test_a_worker_lists_where_this_process_may_not_be(spark, fleet, monkeypatch)
         sources.files_of(source(fleet), spark)
 
 
+@pytest.mark.thorough
 @pytest.mark.holds("docs/reading.md", "a column that is in some files alone is refused")
 @pytest.mark.holds("docs/reading.md", "the directory is refused, and the message names the file")
 def test_what_spark_lists_alone_is_one_table_or_refused(spark, tmp_path):

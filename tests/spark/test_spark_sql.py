@@ -25,6 +25,7 @@ def batches(spark):
 ROWS = "(VALUES ('AVG', 4), ('{}', 4), ('AVG', 0), (NULL, 4)) AS t(strategy, n)"
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.holds("docs/spark.md", "in SQL it fails the query, also in rmq_try_allocate")
 @pytest.mark.parametrize("n_rows", [1, 2, 10_000])
 def test_a_wrong_strategy_fails_the_query_and_wrong_data_does_not(sql, batches, n_rows):
@@ -147,6 +148,7 @@ class Unlike:
         return getattr(self._registry, name)
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("wrong", ["listFunction", "lookupFunction", "lookupFunctionBuilder", "registerFunction"])
 def test_where_spark_takes_no_description_the_functions_work(classic, sql, monkeypatch, wrong):
     from spark_udfs import _sql as described

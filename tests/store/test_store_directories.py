@@ -175,6 +175,7 @@ sys.exit(main(sys.argv[1:]))
 """In a process of its own: the limit would hold for what the run of the tests writes, too."""
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     ("verb", "suffix"),
     [

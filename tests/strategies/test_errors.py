@@ -345,6 +345,7 @@ def test_a_parameter_of_any_kind_is_taken_or_refused_by_an_error_of_ours(name, p
             rule(name, **{parameter: value})
 
 
+@pytest.mark.thorough(keep=20)
 @pytest.mark.parametrize("parameter", ["name", "dialect", "inner", "self", "cls", "params", "text", "", "a b"])
 @pytest.mark.parametrize("name", [*STRATEGIES, "MACHINE_ROOM_NEARBY-AVG", "POP-AVG", "CANARY-AVG", "x", "", None, 3])
 def test_a_parameter_of_any_name_is_taken_or_refused_by_an_error_of_ours(name, parameter):

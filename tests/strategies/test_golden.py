@@ -170,6 +170,7 @@ def test_every_case_is_there():
     assert all(java_answers(case) or "error_at" in case for cases in golden_cases().values() for case in cases)
 
 
+@pytest.mark.thorough(keep=2)
 @every_strategy
 def test_the_reference_answers_as_java_did(name):
     assert wrong_cases(name, reference_strategy, every=8) == []

@@ -47,6 +47,7 @@ def answers(level, groups, name, params):
     return owners, balance(fleet, owners)
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(("name", "params"), STRATEGIES, ids=lambda one: str(one))
 def test_levels_agree(levels, name, params):
     @examples(25)

@@ -32,6 +32,7 @@ IDS = st.one_of(SLOTS.map("10.0.0.1@web-{}".format), SLOTS.map("a@x{}y@u".format
 GROUPS = {"queues": st.lists(QUEUES, min_size=1, max_size=80), "client_ids": st.lists(IDS, min_size=1, max_size=40)}
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(("name", "parameters"), RULES)
 @examples(60)
 @given(**GROUPS)

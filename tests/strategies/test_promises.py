@@ -36,6 +36,7 @@ def loads(owners, n_clients):
     return np.bincount(owners, minlength=n_clients)
 
 
+@pytest.mark.thorough(keep=4)
 @one_owner_rule
 @given(mq_all=inputs.queue_lists(nulls=False), cid_all=inputs.distinct_client_lists)
 def test_p1_clients_divide_the_queues_without_talking(rule, mq_all, cid_all):

@@ -46,6 +46,7 @@ class TestContract:
             answer = same_objects(outcome(mine.allocate, "g", current, mq_all, cid_all), mq_all)
             assert answer == same_objects(outcome(rule.reference.allocate, "g", current, mq_all, cid_all), mq_all)
 
+    @pytest.mark.thorough(keep=6)
     @given(group=groups)
     def test_inputs_are_left_as_they_were(self, rule, group):
         mq_all, cid_all = group
@@ -90,6 +91,7 @@ class TestWholeGroup:
         mine = outcome(lambda: rule.make().assign(mq_all, cid_all).owners.tolist())
         assert mine == outcome(reference.owners, rule.reference, mq_all, cid_all)
 
+    @pytest.mark.thorough(keep=4)
     @given(group=groups)
     def test_every_client_s_allocate_agrees_with_assign(self, rule, group):
         mq_all, cid_all = group
@@ -108,6 +110,7 @@ class TestWholeGroup:
         mq_all = [MessageQueue("T", "hz@b1", i) for i in range(6)]
         assert rule.make().assign(mq_all, ["", ""]).owners.tolist() == [-1] * 6
 
+    @pytest.mark.thorough(keep=4)
     @given(group=groups)
     def test_owners_are_positions_of_clients(self, rule, group):
         assigned = outcome(rule.make().assign, *group)
@@ -123,6 +126,7 @@ class TestWholeGroup:
         by_hand = outcome(lambda: rule.make().assign(sort_queues(mq_all), sort_client_ids(cid_all)))
         assert pairs(outcome(lambda: rule.make().assign(mq_all, cid_all, sort=True))) == pairs(by_hand)
 
+    @pytest.mark.thorough(keep=4)
     @given(units=inputs.units())
     def test_a_fleet_is_assigned_unit_by_unit(self, rule, units):
         fleet, mine = fleet_of(units), rule.make()
@@ -135,6 +139,7 @@ class TestWholeGroup:
             assert of_unit == ([-1] * len(of_unit) if isinstance(alone, tuple) else alone)
             assert reasons.get(u) == (alone[1] if isinstance(alone, tuple) else None)
 
+    @pytest.mark.thorough(keep=4)
     def test_a_big_group(self, rule):
         """Sizes that examples do not reach: long lists, full rings, many rooms."""
         draw = random.Random(20210316)
@@ -145,6 +150,7 @@ class TestWholeGroup:
         assert owners == reference.owners(rule.reference, mq_all, cid_all)
         assert len(set(owners)) > 3 or rule.label in ("CONSISTENT_HASH-0", "CONSISTENT_HASH-crowded")
 
+    @pytest.mark.thorough(keep=4)
     def test_a_big_fleet(self, rule):
         """Units of all sizes, neighbours and strangers sharing lists of clients and of queues."""
         draw = random.Random(738357521064)

@@ -252,6 +252,7 @@ def run(monkeypatch, capsys):
     return lambda *argv: (main(["check", "-n", "127.0.0.1:1", *map(str, argv)]), *capsys.readouterr())
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("way", ["option", "file", "variable"])
 def test_a_watch_posts_what_it_says(run, way, monkeypatch, tmp_path):
     with Receiver(200) as receiver:
@@ -266,6 +267,7 @@ def test_a_watch_posts_what_it_says(run, way, monkeypatch, tmp_path):
         assert raised["labels"]["cluster"] == "127.0.0.1:1"
 
 
+@pytest.mark.thorough
 def test_what_could_not_be_posted_is_said(run):
     with Receiver(404) as receiver:
         code, out, err = run("--watch", "--webhook", receiver.host + SECRET)

@@ -5,7 +5,6 @@ import signal
 import sys
 
 import cache
-import hypothesis_budget
 import package_under_test
 import pytest
 
@@ -21,7 +20,6 @@ def pytest_configure(config):
     """Refuse to test another package than the one meant, once and not in every worker."""
     if not hasattr(config, "workerinput") and (problem := package_under_test.problem()):
         raise pytest.UsageError(problem)
-    hypothesis_budget.load(config.getoption("part"))
     from programs import QUICK_START
 
     # Every program that a test starts takes these over: the driver of a Spark session is one of them.

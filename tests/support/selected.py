@@ -18,6 +18,7 @@ from collections import Counter, defaultdict
 import areas
 import changed_files
 import hypothesis
+import hypothesis_budget
 import pytest
 from checkout import ROOT
 
@@ -40,6 +41,11 @@ LONG = tuple(f"tests/strategies/test_{name}.py" for name in ("strategies", "gold
 def pytest_addoption(parser):
     group = parser.getgroup("rmqalloc")
     group.addoption("--part", choices=("quick", "touched", "all"), default="all", help=__doc__.partition("\n\n")[2])
+
+
+def pytest_configure(config):
+    """Say how many examples a property takes, before modules of tests are imported."""
+    hypothesis_budget.load(config.getoption("part"))
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks, and before xdist adds scopes to their names
@@ -164,7 +170,7 @@ def pytest_terminal_summary(terminalreporter, config):
         terminalreporter.write_line(f"{name}: {tests[name]} tests, {spent:.0f} s")
     if part == "quick":
         left = ", ".join(f"{name} ({sum(area.seconds.values())} s)" for name, area in areas.AREAS.items())
-        terminalreporter.write_line(f"left to `make test-all`: {left}")
+        terminalreporter.write_line(f"left to `make test-all`: thorough tests, more examples of properties, {left}")
     if part == "touched":
         write_choice(terminalreporter)
 

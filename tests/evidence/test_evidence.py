@@ -391,7 +391,6 @@ BY_CLIENT = ("plan", "explain", "compare", "rollout strategy")
 """Verbs that work out groups whose clients differ."""
 
 
-@pytest.mark.thorough(keep=5)
 @pytest.mark.holds("docs/how-to/index.md", "A guess is never silent")
 @pytest.mark.holds("docs/how-to/index.md", "A group in doubt is left out and the exit code is 1")
 @pytest.mark.holds("docs/flow.md", "the group is left out, exit code 1")

@@ -56,6 +56,7 @@ def test_one_allocation(capsys, text, name, params):
     assert [one["client_id"] for one in found["queues"]] == owners_of(name, params)
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize(
     ("text", "name", "params"),
     [

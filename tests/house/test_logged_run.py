@@ -37,6 +37,7 @@ WHOLE = "logged_run.py -q "
 FAILING = "@pytest.mark.parametrize('x', ['a b', \"it's\"])\ndef test_it(x): assert x == ''\n"
 
 
+@pytest.mark.thorough(keep=2)
 @pytest.mark.parametrize(
     ("text", "options", "code", "named", "again"),
     [

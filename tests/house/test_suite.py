@@ -234,6 +234,7 @@ def test_a_missing_tool_is_one_line_and_one_command(run, options, code):
     assert ("not among those that may be" in said) == bool(code)
 
 
+@pytest.mark.thorough
 def test_a_skip_that_is_allowed_passes_and_any_other_fails(run):
     allowed = skips.ALLOWED[2].said
     text = f"@pytest.mark.skipif(True, reason={allowed!r})\ndef test_it(): pass\n"
@@ -389,6 +390,7 @@ class TestOfClass:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "workers"])
 def test_every_refused_id_is_named_once_and_no_test_runs(run, options):
     code, said = run(IDS, *options)
@@ -434,6 +436,7 @@ def pytest_generate_tests(metafunc):
 VARIES = ("set", "folder", "clock", "hidden_clock", "chance", "home", "zone")
 
 
+@pytest.mark.thorough
 def test_what_depends_on_the_process_that_collects_is_named(tmp_path):
     """And nothing else: values that hold sets, objects and paths of the checkout are the same in both processes."""
     functions = "".join(f"def test_{name}(value): pass\n" for name in (*VARIES, "steady"))

@@ -161,6 +161,7 @@ def test_landmarks_and_headings_are_in_order(page):
     assert all(one["aria-labelledby"] in ids for one in parsed.all("section"))
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.parametrize("page", PAGES)
 def test_tables_have_captions_and_scopes_and_pictures_have_titles(page):
     parsed = Page(page())

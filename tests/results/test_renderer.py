@@ -229,6 +229,7 @@ def test_a_changing_line_changes_on_a_terminal_alone(monkeypatch, capsys):
 # --- One place ---
 
 
+@pytest.mark.thorough
 def test_plain_text_needs_neither_a_table_library_nor_the_command_line():
     loaded = run_python(
         "import sys, io, rmqalloc\n"

@@ -57,6 +57,7 @@ STEP = (
 )  # fmt: skip
 
 
+@pytest.mark.thorough(keep=4)
 @pytest.mark.parametrize("batch", [2, 5])
 @pytest.mark.parametrize(
     ("was", "to"), [("average", "ring"), ("ring", "average"), ("ring", "rooms"), ("circle", "ring")]

@@ -113,6 +113,7 @@ def test_requests_of_readers_send_nothing_to_the_cluster_and_it_ends_when_told()
         idle.close()
 
 
+@pytest.mark.thorough
 def test_a_cluster_that_hangs_does_not_keep_the_process():
     with Loopback(frozen=("name server",)) as cluster, serving(cluster) as (program, port):
         assert get(port, "/healthz")

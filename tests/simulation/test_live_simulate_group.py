@@ -32,7 +32,7 @@ def simulated_owners(snapshot, group):
     return {of.queues[spans.queue[i]]: of.client_ids[of.processes[i]] for i in alive}
 
 
-@pytest.mark.thorough(keep=1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("rule", RULES)
 def test_simulated_owners_are_those_of_java(cluster, java, tally, rule):
     group = f"simulated-{rule}"

@@ -87,6 +87,7 @@ def test_what_a_plan_is_known_by():
         plan_id_of(PlanSpec("CONSISTENT_HASH", {"hash_function": len}), None)
 
 
+@pytest.mark.thorough
 def test_the_job_without_java_says_what_to_install(tmp_path):
     write_fleet(tmp_path / "fleet", 3, n_files=1)
     command = ["-m", "spark_udfs.job", "--input", str(tmp_path / "fleet"), "--output", str(tmp_path / "o")]

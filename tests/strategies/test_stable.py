@@ -33,6 +33,7 @@ def some_group(random):
 isa = isas_of(preferences)
 
 
+@pytest.mark.thorough(keep=1)
 @pytest.mark.usefixtures("isa")
 @pytest.mark.parametrize("slack", [0, 1])
 def test_a_fleet_of_odd_groups_is_owned_as_the_page_says(slack):

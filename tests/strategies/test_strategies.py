@@ -82,6 +82,7 @@ class TestContract:
 class TestWholeGroup:
     """What holds for every strategy that gives a queue to one client."""
 
+    @pytest.mark.thorough(keep=4)
     @given(group=groups)
     def test_assign_asks_every_client_at_once(self, rule, group):
         mq_all, cid_all = group
@@ -120,6 +121,7 @@ class TestWholeGroup:
             assert assigned.owners.min(initial=-1) >= -1
             assert assigned.owners.max(initial=-1) < len(group[1])
 
+    @pytest.mark.thorough(keep=4)
     @given(group=groups)
     def test_assign_sorts_if_told_to(self, rule, group):
         mq_all, cid_all = group

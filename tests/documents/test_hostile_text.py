@@ -1,11 +1,14 @@
-"""Hostile text costs what its length does: each is doubled, and the CPU time with it, not squared or cubed."""
+"""Hostile text costs what its length does: where it is eight times as long, so is the CPU time, and not squared or cubed.
+
+Real time is needed, for expressions are C; it is compared with other real time, of the processor, and between what is right
+and what is wrong there is a factor of eight.
+"""
 
 import contextlib
 import json
 import re
 import time
 from fnmatch import fnmatchcase
-from statistics import median
 
 import pytest
 from hypothesis import example, given
@@ -20,8 +23,11 @@ from rmqalloc.snapshot.files.mqadmin._sections import AskedAbout, Section, is_ou
 from rmqalloc.strategies import strategy
 from rmqalloc.strategies.spelled import MAX_LENGTH, _pairs, labels_of, spelled
 
-MOST_PER_DOUBLING = 3.0
-"""What is squared takes four times as long."""
+TIMES_AS_LONG, MOST_TIMES = 8, 24
+"""What is squared takes 64 times as long."""
+
+A_MOMENT = 10.0
+"""CPU seconds; a few hundredths are taken, and forty or more where the same characters are gone over again and again."""
 
 
 def seconds(face, text):
@@ -34,7 +40,7 @@ def seconds(face, text):
             with contextlib.suppress(ValueError):
                 face(text)
         times.append((time.process_time() - start) / n_calls)
-    return median(times)
+    return min(times)  # whatever else the processor does only adds
 
 
 def listed(line):
@@ -83,7 +89,7 @@ TEXTS = {
     "digits of mqadmin": (number, lambda n: "1" * n + "x", 4000),
     "lines of mqadmin": (is_output, lambda n: "001  \n" * n, 1000),
     "a name against stars": (lambda text: glob("*a" * 400 + "*b")(text), lambda n: "a" * n, 4000),
-    "a name against questions": (lambda text: glob(f"*{'?' * 500}b*c")(text), lambda n: "a" * n, 4000),
+    "a name against questions": (lambda text: glob(f"*{'?' * 500}b*c")(text), lambda n: "a" * n, 8000),
     "the pattern of a canary": (canary, lambda n: "*a" * n + "b", 100),
     "ids against a canary": (lambda text: canary("*a" * 100 + "b"), lambda n: "a" * n, 100),
 }  # fmt: skip
@@ -93,10 +99,10 @@ TEXTS = {
 @pytest.mark.parametrize(("face", "text", "n"), TEXTS.values(), ids=TEXTS)
 def test_hostile_text_costs_what_its_length_does(face, text, n):
     for _ in range(3):  # the clock of a busy machine may be wrong, but not each time
-        once, twice = seconds(face, text(n)), seconds(face, text(2 * n))
-        if once < 0.1 and twice < MOST_PER_DOUBLING * once + 0.0002:
+        once, longer = seconds(face, text(2 * n // TIMES_AS_LONG)), seconds(face, text(2 * n))
+        if once < 0.1 and longer < MOST_TIMES * once + 0.0002:
             return
-    pytest.fail(f"{once:.4f} s, and {twice:.4f} s where it is twice as long")
+    pytest.fail(f"{once:.6f} s, and {longer:.6f} s where it is {TIMES_AS_LONG} times as long")
 
 
 @pytest.mark.parametrize("part", ["*a", "?", "[", "[!", "[]", "[a-", "[a-z]*", "[*]", "*?", "--", "[--"])
@@ -104,7 +110,7 @@ def test_the_longest_patterns_are_made_in_a_moment(part):
     pattern = (part * MAX_PATTERN)[: MAX_PATTERN - 1] + "*"
     start = time.process_time()
     bool(glob.__wrapped__(pattern)("a" * 10_000))
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < A_MOMENT
 
 
 ALPHABET = "ab*?[]!-^\\&~|.\n)(#Ä\ud83d"
@@ -224,5 +230,5 @@ def test_a_whole_file_of_hostile_lines_is_read_in_a_moment():
     found = list(sections(Source("x", "\n".join(lines).encode())))
     with contextlib.suppress(ValueError):
         outputs.clients(found[0])
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < A_MOMENT
     assert json.dumps(found[0].asked.name) == '"g"'

@@ -7,6 +7,7 @@ import zlib
 
 import pytest
 from live_cluster import mqadmin
+from live_proofs import SETTLES_WITHIN
 from wire_member import (
     LOCK_BATCH,
     PULL,
@@ -101,7 +102,7 @@ def send(wire, address, body, tag, queue_id=0, sys_flag=0):
               "properties": properties, "reconsumeTimes": "0", "unitMode": "false", "batch": "false"}  # fmt: skip
     answer = wire.ask(address, SEND, fields, body)
     offset = int(answer.ext_fields["queueOffset"])
-    queue, deadline = MessageQueue(TOPIC, "", queue_id), time.monotonic() + 30
+    queue, deadline = MessageQueue(TOPIC, "", queue_id), time.monotonic() + SETTLES_WITHIN
     while offset_of(wire, address, MAX, queue_request_fields(queue)) <= offset:  # brokers index messages a little later
         assert time.monotonic() < deadline
     return answer.ext_fields["msgId"], offset
@@ -169,7 +170,7 @@ def test_offsets_locks_routes_and_assignments(member, broker, cluster):
     assert read_locked(member.ask(address, LOCK_BATCH, body=other).body) == {queue}
     member.ask(address, UNLOCK_BATCH, body=other)
     assert member.consumer_ids(address, GROUP) == [CLIENT_ID]
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + SETTLES_WITHIN
     while True:  # a broker registers a new topic a little later
         try:
             route = read_topic_route(member.ask(cluster.name_server, ROUTE, topic_route_fields(TOPIC)).body)

@@ -8,7 +8,7 @@ import time
 import urllib.request
 
 import pytest
-from live_proofs import assigned, make_topic, settled
+from live_proofs import SETTLES_WITHIN, assigned, make_topic, settled
 from live_proxy import Recording
 from programs import python
 from prometheus_client.parser import text_string_to_metric_families
@@ -35,11 +35,13 @@ def consumers(cluster, java, tally):
 
 def asked(name_server):
     """What a service says of the group, and what the verb says; the service ends afterwards."""
-    with running("-m", "rmqalloc", "serve", "-n", name_server, "-g", GROUP, "--port", "0", "--every", "1s") as (
+    with running(
+        "-m", "rmqalloc", "serve", "-n", name_server, "-g", GROUP, "--port", "0", "--every", "1s", "--deadline", "60s"
+    ) as (
         program,
         port,
     ):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + SETTLES_WITHIN
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/status") as answer:
                 if json.load(answer)["n_read"] > 2:
@@ -50,7 +52,7 @@ def asked(name_server):
             for path in (f"/v1/groups/{GROUP}", "/metrics")
         ]
         program.send_signal(signal.SIGTERM)
-        assert program.wait(20) == 0
+        assert program.wait(180) == 0
     return json.loads(found[0]), found[1].decode()
 
 

@@ -25,7 +25,7 @@ PROJECT = Path(__file__).resolve().parent / "live_java"
 BROKERS = ("hz@broker-a", "sh@broker-b")
 """Broker names, each with its machine room in front, as MACHINE_ROOM expects."""
 
-READY_WITHIN = 240
+READY_WITHIN = 600
 PATIENCE = 60
 SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
 OPENED = (

@@ -32,6 +32,9 @@ QUICK = (
 ANSWERS_WITHIN = 180
 """Seconds to the answer of a command; it takes less than one where the machine is not busy."""
 
+ENDS_WITHIN = 180
+"""Seconds to the end of a process whose consumers all leave first."""
+
 CLIENTS = {"4.9.8": PROJECT / "clients" / "v4", "5.3.3": PROJECT / "clients" / "v5"}
 """Where consumers of other releases are built, see ``Plain.java``."""
 
@@ -143,14 +146,14 @@ class Consumers:
         if self.process.poll() is None and self.process.stdin is not None:
             self.process.stdin.close()
             try:
-                self.process.wait(30)
+                self.process.wait(ENDS_WITHIN)
             except subprocess.TimeoutExpired:
                 self.process.kill()
         self._cleaned()
 
     def _cleaned(self) -> None:
-        self.process.wait(30)
-        self._listener.join(30)
+        self.process.wait(ENDS_WITHIN)
+        self._listener.join(ENDS_WITHIN)
         for stream in (self.process.stdin, self.process.stdout, self._log):
             if stream is not None:
                 stream.close()

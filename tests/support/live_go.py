@@ -8,6 +8,9 @@ from typing import Self
 import go_driver
 import tied
 
+ENDS_WITHIN = 180
+"""Seconds to the end of a process that leaves its group first."""
+
 
 class GoConsumer:
     """A push consumer of client-go, from its start until it is left.
@@ -41,7 +44,7 @@ class GoConsumer:
             if stream is not None:
                 stream.close()
         try:
-            self._process.wait(30)
+            self._process.wait(ENDS_WITHIN)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(ENDS_WITHIN)

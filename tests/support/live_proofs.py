@@ -13,7 +13,7 @@ from rmqalloc import MessageQueue, sort_client_ids, sort_queues
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 
-SETTLES_WITHIN = 150.0
+SETTLES_WITHIN = 300.0
 """Seconds, far more than it takes: a machine may be busy."""
 LOOKS_EVERY = 0.15
 

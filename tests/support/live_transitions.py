@@ -25,10 +25,11 @@ from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 STEADY = 2.5
-"""Seconds without a change after which owners are settled; clients of tests rebalance every second if nothing wakes them."""
+"""Seconds without a change after which owners that are right are settled; clients of tests rebalance every second."""
 ROUNDS_BEFORE = 3
-ANSWERS_WITHIN = 0.2
-"""Seconds that a round waits: a client that shuts down never answers what was under way to it."""
+ANSWERS_WITHIN, MOST_PATIENCE = 0.2, 10.0
+"""Seconds that a round waits: a client that shuts down never answers what was under way to it. Where not all have answered, the
+next round waits twice as long, for the machine may be busy."""
 
 Owned = Mapping[str, frozenset[MessageQueue]]
 """Queues by client id."""
@@ -79,8 +80,10 @@ class Transition(NamedTuple):
         )
 
 
-def observed_transition(cluster: LiveCluster, group: str, change: Callable[[], object]) -> Transition:
-    """Make a change while all clients of a group are asked what they own, until that stays the same.
+def observed_transition(
+    cluster: LiveCluster, group: str, change: Callable[[], object], is_right: Callable[[Owned], bool]
+) -> Transition:
+    """Make a change while all clients of a group are asked what they own, until that is right and stays the same.
 
     Parameters
     ----------
@@ -88,8 +91,10 @@ def observed_transition(cluster: LiveCluster, group: str, change: Callable[[], o
     group : str
     change : callable
         Makes the change, on a thread of its own; it may take as long as it likes.
+    is_right : callable
+        Whether clients own what they should in the end. Where they never do, what they own is seen after `SETTLES_WITHIN`.
     """
-    rounds, changed_at = asyncio.run(_watched(cluster, group, change))
+    rounds, changed_at = asyncio.run(_watched(cluster, group, change, is_right))
     queues = frozenset(queues_of(cluster, group))
     between = [*pairwise(rounds)]
     unowned = [_unowned(*one, queues) for one in between]
@@ -148,7 +153,9 @@ def _by_topic(queues: Iterable[MessageQueue]) -> dict[str, list[MessageQueue]]:
     return found
 
 
-async def _watched(cluster: LiveCluster, group: str, change: Callable[[], object]) -> tuple[list[Round], float]:
+async def _watched(
+    cluster: LiveCluster, group: str, change: Callable[[], object], is_right: Callable[[Owned], bool]
+) -> tuple[list[Round], float]:
     """Rounds from shortly before a change until the owners have stayed the same for a while, and when the change began."""
     loop, rounds = asyncio.get_running_loop(), list[Round]()
     access = Access(timeout=SETTLES_WITHIN, retries=0, relayed_per_second=10_000)
@@ -158,8 +165,14 @@ async def _watched(cluster: LiveCluster, group: str, change: Callable[[], object
             rounds += await asking.round()
         changed_at = steady_since = loop.time()
         changing = asyncio.create_task(asyncio.to_thread(change))
-        while not changing.done() or rounds[-1].begun < steady_since + STEADY:
-            assert loop.time() < changed_at + SETTLES_WITHIN, f"{group} has not settled after {SETTLES_WITHIN:g} s"
+        until = changed_at + SETTLES_WITHIN
+
+        def is_settled() -> bool:
+            is_steady = changing.done() and rounds[-1].begun >= steady_since + STEADY
+            return is_steady and (is_right(rounds[-1].owned) or loop.time() > until)
+
+        while not is_settled():
+            assert loop.time() < until + SETTLES_WITHIN, f"{group} has not settled after {2 * SETTLES_WITHIN:g} s"
             rounds += await asking.round()
             if not changing.done() or rounds[-1].owned != rounds[-2].owned:
                 steady_since = loop.time()
@@ -173,6 +186,7 @@ class _Asking:
     def __init__(self, remote: Remote, brokers: Sequence[str], group: str) -> None:
         self._remote, self._brokers, self._group = remote, brokers, group
         self._under_way: dict[str, asyncio.Task[frozenset[MessageQueue] | None]] = {}
+        self._patience = ANSWERS_WITHIN
 
     async def round(self) -> list[Round]:
         """What all clients own now, if all of them answer."""
@@ -183,10 +197,11 @@ class _Asking:
         for one in through.keys() - set(late):
             self._under_way[one] = asyncio.create_task(self._owned(through[one], one))
         if through:
-            await asyncio.wait([self._under_way[one] for one in through], timeout=ANSWERS_WITHIN)
+            await asyncio.wait([self._under_way[one] for one in through], timeout=self._patience)
         done = {one: self._under_way.pop(one).result() for one in through if self._under_way[one].done()}
         owned = {one: queues for one, queues in done.items() if queues is not None}
         is_whole = not late and len(owned) == len(through)
+        self._patience = ANSWERS_WITHIN if is_whole else min(2 * self._patience, MOST_PATIENCE)
         return [Round(begun, asyncio.get_running_loop().time(), owned)] if is_whole else []
 
     async def _ids(self, broker: str) -> list[str]:

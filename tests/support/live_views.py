@@ -121,7 +121,7 @@ def carried_out(cluster: LiveCluster, java: Consumers, group: str, plan: Plan, c
     [name] = {row["scenario"] for row in plan.queues.to_pylist()} - {"current"}
     before, after = (planned_owners(plan, name, when) for when in ("before", "after"))
     was = real_owners(java, group)
-    transition = observed_transition(cluster, group, change)
+    transition = observed_transition(cluster, group, change, lambda owned: not differing(after, by_queue(owned)))
     wrong_before = differing(before, was) | differing(before, by_queue(transition.before))
     wrong_after = differing(after, real_owners(java, group)) | differing(after, by_queue(transition.after))
     return Outcome(len(before), wrong_before, wrong_after, transition)

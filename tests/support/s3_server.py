@@ -62,7 +62,7 @@ def s3_server(*buckets):
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     process = tied.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        for _ in range(300):
+        for _ in range(3000):
             assert process.poll() is None, "moto's server has ended"
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:

@@ -11,7 +11,7 @@ from rmqalloc.remoting.frames import Command, decode, encode
 
 PULL, UPDATE_OFFSET, HEART_BEAT, UNREGISTER, SEND_BACK, CONSUMER_LIST = 11, 15, 34, 35, 36, 38
 LOCK_BATCH, UNLOCK_BATCH, QUERY_ASSIGNMENT = 41, 42, 400
-PATIENCE = 20
+PATIENCE = 180
 
 
 @dataclass

@@ -22,6 +22,9 @@ pytestmark = pytest.mark.spark
 
 N_FILES = 5
 
+PATIENCE = 1200
+"""Seconds until a Spark that has just been started is done; it takes half a minute."""
+
 
 @pytest.fixture
 def events(tmp_path):
@@ -108,12 +111,14 @@ def test_a_pyarrow_that_fails_in_the_workers_of_3_5_is_refused_at_once(spark, mo
 
 
 def killed(folder, sink, kills, command, variables, settings):
-    """Start the program again and again, and kill it at random moments."""
+    """Start the program again and again, and kill it at random moments before its last micro-batch is done."""
     moment = random.Random(7)
     for number in range(kills):
         running, log = started(folder, sink, command, variables, settings)
         wait_for_commits(folder, running, until=number + 1)
-        time.sleep(moment.random() * 2)
+        end = time.monotonic() + moment.random() * 2
+        while time.monotonic() < end and n_commits(folder) < N_FILES - 1:
+            time.sleep(0.01)
         assert running.poll() is None, log.read_text()[-4000:]
         os.killpg(running.pid, signal.SIGKILL)  # the JVM with it
         running.wait()
@@ -128,11 +133,15 @@ def started(folder, sink, command, variables, settings):
 
 def wait_for_commits(folder, running, until):
     """Wait for so many micro-batches that are done."""
-    give_up = time.monotonic() + 200
-    while len(list((folder / "checkpoint" / "commits").glob("[0-9]*"))) < until:
+    give_up = time.monotonic() + PATIENCE
+    while n_commits(folder) < until:
         assert running.poll() is None, "it ended by itself"
         assert time.monotonic() < give_up
         time.sleep(0.02)
+
+
+def n_commits(folder):
+    return len(list((folder / "checkpoint" / "commits").glob("[0-9]*")))
 
 
 @pytest.mark.holds("docs/live-plans.md", "no row is missing or doubled")
@@ -141,7 +150,7 @@ def test_killed_it_loses_and_repeats_nothing(spark, events, tmp_path):
 
     variables = environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     killed(tmp_path, "parquet", 1, [sys.executable], variables, {})
-    assert len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))) < N_FILES
+    assert n_commits(tmp_path) < N_FILES
     assert followed(plain(run(spark, tmp_path, "parquet"))) == answer(events, STRATEGY)
 
 
@@ -236,6 +245,6 @@ def test_killed_again_and_again_on_every_release_with_tables(events, tmp_path, r
     command = [str(spark_releases.python(release))]
     killed(tmp_path, sink, 3, command, variables, settings)
     running, log = started(tmp_path, sink, command, variables, settings)
-    assert running.wait(300) == 0, log.read_text()[-4000:]
+    assert running.wait(PATIENCE) == 0, log.read_text()[-4000:]
     rows = json.loads((tmp_path / "rows.json").read_text())
     assert followed(rows) == answer(events, STRATEGY)

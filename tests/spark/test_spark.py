@@ -216,7 +216,9 @@ def test_progress_is_shown_and_memory_seen(spark):
     out.isatty = lambda: True
     with progress.Watch(spark, out) as watch:
         slow = F.udf(lambda i: time.sleep(0.2) or i, "long")
-        spark.range(8, numPartitions=8).select(slow("id")).collect()
+        until = time.monotonic() + (120 if sys.platform == "linux" else 5)  # it cannot be seen elsewhere
+        while ("of 8 tasks" not in out.getvalue() or not watch.workers_peak) and time.monotonic() < until:
+            spark.range(8, numPartitions=8).select(slow("id")).collect()
     assert "of 8 tasks" in out.getvalue()
     assert out.getvalue().endswith("\r"), "the line is wiped at the end"
     if sys.platform == "linux":
@@ -250,7 +252,7 @@ def test_spark_connect_tells_of_its_progress_itself():
     out.isatty = lambda: True
     with progress.Watch(spark, out):
         spark.handlers[0](stages=[StageInfo(0, 8, 3, 0, False)], inflight_tasks=2, operation_id="o", done=False)
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while "tasks" not in out.getvalue() and time.monotonic() < until:
             time.sleep(0.02)
     assert " 37 %  3 of 8 tasks" in out.getvalue()

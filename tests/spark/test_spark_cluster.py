@@ -104,7 +104,7 @@ def test_the_job_is_submitted_with_its_environment(master, fleet, archive, place
     submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, "--archives", f"{archive}#environment"]
     options = ["--input", str(fleet), "--output", str(place / "submitted"), "--strategy", "AVG", "--master", master]
     command = [*submit, *settings, job.__file__, *options]
-    done = subprocess.run(command, env=variables(**SHIPPED), capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, env=variables(**SHIPPED), capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stderr
     plan = ds.dataset(place / "submitted", format="parquet").to_table().drop_columns("plan_id")
     assert in_order(plan.to_pylist()) == without_spark(fleet)["AVG"]

@@ -227,7 +227,7 @@ for in_workers in (False, True):
 
 @pytest.mark.spark
 def test_spark_3_5_answers(tmp_path):
-    done = spark_releases.run("3.5", "-c", PROBE, tmp_path, timeout=240)
+    done = spark_releases.run("3.5", "-c", PROBE, tmp_path, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
     rows, sql, *jobs = done.stdout.splitlines()
     assert jobs == ["3 3"] * 2, "the job, Spark reading and workers"

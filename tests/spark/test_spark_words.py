@@ -209,7 +209,7 @@ def test_the_page_packs_an_environment_that_is_not_activated(tmp_path):
     venv.create(tmp_path / "environment", with_pip=False)
     clean = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
     command = [sys.executable, "-m", "venv_pack", *arguments]
-    done = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
     with tarfile.open(tmp_path / "environment.tar.gz") as archive:
         assert "bin/python" in archive.getnames(), "PYSPARK_PYTHON=./environment/bin/python"

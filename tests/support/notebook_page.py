@@ -22,7 +22,7 @@ from nbclient import NotebookClient
 NOTEBOOK = ROOT / "examples" / "notebooks" / "from-a-table-to-a-plan.ipynb"
 PAGE = ROOT / "docs" / "notebook.md"
 PICTURES = ROOT / "docs" / "images"
-SECONDS = 300
+SECONDS = 1200
 ABOUT = """
 This page is a notebook, `examples/notebooks/{name}`, with what it shows; the tests run it.
 """

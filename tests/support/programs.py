@@ -41,4 +41,4 @@ def environment(**more):
 def python(*arguments, **more):
     """Run the interpreter to its end; ``more`` are environment variables."""
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, env=environment(**more), capture_output=True, text=True, timeout=600, check=False)
+    return subprocess.run(command, env=environment(**more), capture_output=True, text=True, timeout=1800, check=False)

@@ -60,5 +60,5 @@ def _copy(name: str, site_packages: Path) -> None:
 def _pip(*arguments: object) -> None:
     """Run pip; its output is seen only if it fails."""
     command = [sys.executable, "-m", "pip", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""Which tests of `make test` reach a mutant, and in which order they are run.
+"""Which tests outside of areas reach a mutant, and in which order they are run.
 
 A file of tests is run once under coverage and again when it changes; an edit of the product changes little in what it reaches.
 """

@@ -1,13 +1,16 @@
 """The suite itself: what a test leaves behind, a tool that is missing, a test that hangs, another order, ids."""
 
+import random
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import collected_twice
 import empty_loops
 import hypothesis
 import pytest
+import server_ports
 import skips
 import tools
 from checkout import ROOT
@@ -280,6 +283,19 @@ def test_make_test_goes_on_without_java_and_says_so_in_one_line(tmp_path):
         for target in ("test", "test-all")
     }
     assert {target: "-m tools java" in steps for target, steps in plan.items()} == {"test": False, "test-all": True}
+
+
+def test_a_port_is_given_out_once(monkeypatch):
+    """To this run and to any other, before a server listens there."""
+    first, drawn = server_ports.free_ports(3), []
+
+    def randrange(low, high):
+        drawn.append(first + 2 - len(drawn) if len(drawn) < 3 else random.randrange(low, high))
+        return drawn[-1]
+
+    monkeypatch.setattr(server_ports.random, "SystemRandom", lambda: SimpleNamespace(randrange=randrange))
+    assert not first <= server_ports.free_ports(1) < first + 3
+    assert drawn[:3] == [first + 2, first + 1, first]
 
 
 # --- Tests that hang, and their order ---

@@ -23,7 +23,7 @@ compute = module.{function}
 def held_up(*given):
     if threading.current_thread() is not threading.main_thread():
         thread_is_in.set()
-        go_on.wait(60)
+        go_on.wait(300)
     return compute(*given)
 
 module.{function} = held_up
@@ -34,11 +34,11 @@ def read():
 
 thread = threading.Thread(target=read)
 thread.start()
-assert thread_is_in.wait(30)
+assert thread_is_in.wait(300)
 warnings.simplefilter("ignore", DeprecationWarning)  # later Pythons warn of just this
 child = os.fork()
 if not child:
-    signal.alarm(120)  # ends a child that hangs
+    signal.alarm(300)  # ends a child that hangs
     read()
     fleet = Fleet.from_groups(groups).sorted()
     answers = [strategy(name).assign_fleet(fleet, threads=2) for name in ("AVG", "CONSISTENT_HASH")]
@@ -190,7 +190,7 @@ class HeldUp:
     def find_spec(self, name, path=None, target=None):
         if threading.current_thread() is not threading.main_thread():
             thread_is_in.set()
-            go_on.wait(60)
+            go_on.wait(300)
 
 sys.meta_path.insert(0, HeldUp())
 
@@ -203,11 +203,11 @@ def ask_and_tell():
 
 thread = threading.Thread(target=ask_and_tell)
 thread.start()
-assert thread_is_in.wait(60)
+assert thread_is_in.wait(300)
 warnings.simplefilter("ignore", DeprecationWarning)  # later Pythons warn of just this
 child = os.fork()
 if not child:
-    signal.alarm(30)  # ends a child that hangs
+    signal.alarm(300)  # ends a child that hangs
     ask()
     os._exit(0)
 status = os.waitpid(child, 0)[1]
@@ -253,7 +253,7 @@ thread.start()
 for _ in range(12):
     child = os.fork()
     if not child:
-        signal.alarm(30)
+        signal.alarm(300)
         assign()
         os._exit(0)
     children.append(child)
@@ -278,7 +278,7 @@ class _Slow:
     @lazy_property
     def value(self):
         """A value."""
-        self.all_in.wait(30)
+        self.all_in.wait(300)
         self.made.append(object())
         return self.made[-1]
 

@@ -16,7 +16,7 @@ from programs import environment
 pytestmark = [pytest.mark.cluster, pytest.mark.java, pytest.mark.spark]
 
 MARK = "RMQALLOC_TEST_RUN"
-ENDS_WITHIN = 180
+ENDS_WITHIN = 600
 
 RUN = """
 import contextlib, pathlib, time
@@ -66,7 +66,7 @@ def programs(mark):
     return found
 
 
-def wait_until(what, says, within=400):
+def wait_until(what, says, within=1200):
     until = time.monotonic() + within
     while not what():
         assert time.monotonic() < until, says()

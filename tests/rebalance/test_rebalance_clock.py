@@ -9,7 +9,7 @@ from little_cluster import LittleCluster, VirtualClock, push, queues_of
 from rmqalloc.rebalance import BlockingDriver, FixedRate, Lane, SystemClock
 from rmqalloc.rebalance.driving import nothing
 
-PATIENCE = 30
+PATIENCE = 300
 
 
 # --- A fixed rate ---

@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import re
-import select
 import sys
 from html.parser import HTMLParser
 
@@ -216,6 +215,9 @@ def test_html_is_a_page_with_the_names_as_text():
 # --- Terminals ---
 
 
+MARK = "<the end of what was written>"
+
+
 class terminal:
     """A pseudo-terminal: what is written to the file comes out of the other end."""
 
@@ -228,11 +230,13 @@ class terminal:
         return self, self.file
 
     def read(self):
+        """What was written so far: to an end mark, for the kernel hands text over a little later."""
+        self.file.write(MARK)
         self.file.flush()
         text = b""
-        while select.select([self.master], [], [], 0.05)[0]:
+        while not text.endswith(MARK.encode()):
             text += os.read(self.master, 65536)
-        return text.decode().replace("\r\n", "\n")
+        return text.decode().removesuffix(MARK).replace("\r\n", "\n")
 
     def __exit__(self, *_):
         self.file.close()

@@ -12,7 +12,7 @@ import rmqalloc
 PLACES = [Path(rmqalloc.__file__).parents[1], SUPPORT, SUPPORT.parent, PROOFS]
 
 
-def run_python(script, timeout=180):
+def run_python(script, timeout=600):
     """What a script prints, word by word; it has to end well and without a warning."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, PLACES))}
     command = [sys.executable, "-W", "error", "-c", script]

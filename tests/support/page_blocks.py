@@ -247,7 +247,7 @@ class Folder:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=180,
+            timeout=600,
         )
         return done.returncode, done.stdout
 
@@ -268,9 +268,9 @@ def served(words):
     with tied.popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         first = process.stdout.readline()
         if address := re.search(r"http://\S+?:(\d+)/", first):
-            urllib.request.urlopen(f"http://127.0.0.1:{address[1]}/healthz", timeout=30).close()
+            urllib.request.urlopen(f"http://127.0.0.1:{address[1]}/healthz", timeout=300).close()
             process.terminate()
-        rest, _ = process.communicate(timeout=60)
+        rest, _ = process.communicate(timeout=300)
     return process.returncode, first + rest
 
 

@@ -139,7 +139,7 @@ def settings(name: str, *connectors: str, warehouse: Path) -> dict[str, str]:
 
 def run(name: str, *command: object, folders: Iterable[Path] = (), **how: object) -> subprocess.CompletedProcess[str]:
     """Run that release's interpreter; its output is in the answer, whatever its exit code is."""
-    with_defaults = {"capture_output": True, "text": True, "timeout": 600, "env": variables(name, *folders)} | how
+    with_defaults = {"capture_output": True, "text": True, "timeout": 1800, "env": variables(name, *folders)} | how
     return subprocess.run([str(python(name)), *map(str, command)], check=False, **with_defaults)  # type: ignore[call-overload,no-any-return]
 
 
@@ -151,7 +151,7 @@ def _artifact(path: Path) -> str:
 
 def _run(*command: object) -> None:
     """Run a program; its output is seen only if it fails."""
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=900, check=False)
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=1800, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -26,7 +26,9 @@ QUEUE = "a:1"
 
 @pytest.fixture(scope="module")
 def client():
-    with served(readings_of(reading(CLUSTER))) as made:
+    with served(
+        readings_of(reading(CLUSTER), every=3600.0)
+    ) as made:  # no answer is too old, however long the tests take
         yield made
 
 

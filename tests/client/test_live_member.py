@@ -57,14 +57,14 @@ class Java:
 
 async def until_all(java, heard, n_messages):
     """Wait until two consumers have so many messages together; how many of them Java has."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while (n_java := await java.n_consumed()) + len(heard.messages) < n_messages:
             await asyncio.sleep(0.1)
     return n_java
 
 
 async def until_divided(java, consumer, topic, queues):
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(300):
         while len(of(consumer, topic)) != QUEUES or await java.owns(topic) != queues - of(consumer, topic):
             await asyncio.sleep(0.1)
 

@@ -51,7 +51,7 @@ def test_threads_get_what_one_thread_gets(name):
         shared, together = make(), Barrier(N_THREADS)
 
         def work(_, shared=shared, together=together):
-            together.wait(timeout=30)
+            together.wait(timeout=300)
             return ask(shared)
 
         with ThreadPoolExecutor(N_THREADS) as pool:
@@ -65,9 +65,9 @@ class Overtaken:
         self.both, self.first_done = Barrier(2), Event()
 
     def __call__(self, _one):
-        place = self.both.wait(timeout=30)
+        place = self.both.wait(timeout=300)
         if place:
-            assert self.first_done.wait(timeout=30)
+            assert self.first_done.wait(timeout=300)
         return object()
 
     def answers(self, ask):

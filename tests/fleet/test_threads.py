@@ -21,7 +21,7 @@ def test_two_threads_answer_as_one(name):
     together = Barrier(2)
 
     def work(i):
-        together.wait(timeout=30)
+        together.wait(timeout=300)
         return [rules[i].assign_fleet(fleets[i]) for _ in range(N_ROUNDS)]
 
     with ThreadPoolExecutor(2) as pool:

@@ -112,7 +112,7 @@ def test_what_is_too_much_is_asked_to_come_back(readings, monkeypatch):
 
     def slow(asked):
         begun.release()
-        assert go.wait(30)
+        assert go.wait(300)
         return {"verdict": "yes"}
 
     monkeypatch.setattr(web_app, "QUESTIONS", {**web_app.QUESTIONS, "/v1/slow": web_app.Question(slow, ("n",))})
@@ -126,7 +126,7 @@ def test_what_is_too_much_is_asked_to_come_back(readings, monkeypatch):
         asking = [threading.Thread(target=ask, args=(n,)) for n in range(2)]
         for one in asking:
             one.start()
-            assert begun.acquire(timeout=30)
+            assert begun.acquire(timeout=300)
         refused = client.get("/v1/slow?n=2")
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
         assert client.get("/v1/groups").status_code == client.get("/metrics").status_code == 200
@@ -139,7 +139,7 @@ def test_what_is_too_much_is_asked_to_come_back(readings, monkeypatch):
 
 def test_an_answer_that_takes_too_long_is_given_up(readings, monkeypatch):
     go = threading.Event()
-    monkeypatch.setattr(web_app, "QUESTIONS", {"/v1/slow": web_app.Question(lambda _asked: go.wait(30) and {})})
+    monkeypatch.setattr(web_app, "QUESTIONS", {"/v1/slow": web_app.Question(lambda _asked: go.wait(300) and {})})
     with served(readings) as client:
         client.service.app._seconds = 0.2
         answer = client.get("/v1/slow")

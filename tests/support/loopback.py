@@ -29,12 +29,12 @@ class InThread:
 
     def __enter__(self):
         self._thread.start()
-        assert self._ready.wait(30)
+        assert self._ready.wait(300)
         return self
 
     def __exit__(self, *_error):
         self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(30)
+        self._thread.join(300)
 
 
 class Loopback(InThread):

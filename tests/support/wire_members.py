@@ -20,7 +20,7 @@ def member(cluster, listener, group="g", **settings):
     return consumer
 
 
-async def until(condition, within=60):
+async def until(condition, within=300):
     """Wait until something is the case."""
     async with asyncio.timeout(within):
         while not condition():

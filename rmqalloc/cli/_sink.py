@@ -193,8 +193,9 @@ class Guard(io.TextIOBase):
         return True
 
     def flush(self) -> None:
-        """Flush the stream, which stays open whatever becomes of this."""
-        self._stream.flush()
+        """Flush the stream, which stays open whatever becomes of this; one that was closed before has nothing to flush."""
+        if not self._stream.closed:
+            self._stream.flush()
 
 
 class _GuardedBytes(io.RawIOBase):

@@ -125,7 +125,7 @@ def opened_to_read(path: Path) -> sqlite3.Connection:
 
 def _connected(where: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        where, BUSY_SECONDS, isolation_level=None, uri=where.startswith("file:"), check_same_thread=False
+        where, timeout=BUSY_SECONDS, isolation_level=None, uri=where.startswith("file:"), check_same_thread=False
     )
     connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a damaged file may hold anything
     connection.execute("PRAGMA trusted_schema=OFF")
@@ -188,7 +188,7 @@ def alone(path: Path) -> Iterator[None]:
     same process would lose locks of the system that were taken on its file.
     """
     with told(path):
-        lock = sqlite3.connect(f"{path}.lock", 0, isolation_level=None, check_same_thread=False)
+        lock = sqlite3.connect(f"{path}.lock", timeout=0, isolation_level=None, check_same_thread=False)
     with closing(lock):
         try:
             lock.execute("PRAGMA journal_mode=MEMORY")

@@ -1,6 +1,7 @@
 """The verbs ``report`` and ``completion``: the page from a saved plan, and completion in a real shell."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -110,7 +111,7 @@ def test_what_is_no_plan_is_refused(run, saved, tmp_path):
 def complete(tmp_path, *words):
     """What a real bash offers for the last of these words, after the script was read as its users read it."""
     program = tmp_path / "rmqalloc"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m rmqalloc "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rmqalloc "$@"\n')
     program.chmod(0o755)
     script = (
         'eval "$(rmqalloc completion bash)"; complete -p rmqalloc; '

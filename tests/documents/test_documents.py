@@ -260,7 +260,7 @@ MERGES = "b0: &b0 {" + ", ".join(f"k{i}: 1" for i in range(600)) + "}\n" + "\n".
         pytest.param("yaml", MERGES, ": has more than 1000000 values; write it as JSON", id="yaml merges"),
         ("json", "", ":1:1: not JSON: Expecting value"),
         ("json", '{"a": 1} {"b": 2}', ":1:10: not JSON: Extra data"),
-        ("json", '{"a": 1,\n}', ":2:1: not JSON: Expecting property name"),
+        ("json", '{"a": 1,\n b}', ":2:2: not JSON: Expecting property name"),
         ("json", '{"a":\n [NaN]}', ":2:3: NaN is not a number that JSON has"),
         pytest.param("json", '{"NaN": "NaN",\n "a": -Infinity}',
                      ":2:7: -Infinity is not a number that JSON has", id="json -Infinity"),

@@ -1,6 +1,7 @@
 """The last lines of `make test` name what failed, the command that runs it again, and the log, however it fails."""
 
 import os
+import shlex
 import subprocess
 import sys
 
@@ -33,7 +34,7 @@ def run(tmp_path):
     return run
 
 
-WHOLE = "logged_run.py -q "
+WHOLE = f"{shlex.quote(str(SUPPORT / 'logged_run.py'))} -q "
 FAILING = "@pytest.mark.parametrize('x', ['a b', \"it's\"])\ndef test_it(x): assert x == ''\n"
 
 

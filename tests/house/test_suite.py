@@ -54,7 +54,7 @@ def run(tmp_path):
 LEFT = {
     "working directory : ": "os.chdir('/')",
     "variable LEFT: 'not there' became b'1'": "os.environ['LEFT'] = '1'",
-    "umask : ": "os.umask(0o077)",
+    "umask : ": "os.umask(0o123)",
     "limit RLIMIT_FSIZE: ": "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 40, -1))",
     "handler of SIGINT: ": "signal.signal(signal.SIGINT, signal.SIG_IGN)",
     "sys.path : ": "sys.path.insert(0, 'x')",

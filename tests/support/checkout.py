@@ -11,7 +11,7 @@ SUPPORT = ROOT / "tests" / "support"
 PROOFS = ROOT / "proofs"
 
 
-def copy_checkout(folder):
+def copy_checkout(folder: Path) -> None:
     """Copy what git does not ignore, as it is now."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout.decode()

@@ -17,7 +17,7 @@ def free_ports(n: int) -> int:
     below = int(kernels.read_text().split()[0]) if kernels.exists() else 32_768
     for _ in range(100):
         port = random.SystemRandom().randrange(10_240, below - n)
-        if all(_is_free(one) and _is_reserved(one) for one in range(port, port + n)):
+        if all(_is_free(number) and _is_reserved(number) for number in range(port, port + n)):
             return port
     raise RuntimeError(f"no {n} neighbouring free ports found below {below}")
 

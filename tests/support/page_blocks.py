@@ -126,11 +126,11 @@ class Folder:
     def _programs(self):
         folder = self.path / ".programs"
         folder.mkdir()
-        python = f"{shlex.quote(sys.executable)}"
+        python = shlex.quote(sys.executable)
         texts = {
             "rmqalloc": f'{python} -m rmqalloc "$@"',
             "python": f'{python} "$@"',
-            "make": f'env -u MAKEFLAGS {shutil.which("make")} -n -C {ROOT} "$@" > /dev/null',
+            "make": f'env -u MAKEFLAGS {shutil.which("make")} -n -C {shlex.quote(str(ROOT))} "$@" > /dev/null',
             "mqadmin": f'cat "{DATA}/mqadmin/$1".order*.* 2> /dev/null || true',
             "mail": "cat > /dev/null",
             "pip": "exit 127",

@@ -51,7 +51,7 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks, and before xdist adds scopes to their names
 def pytest_collection_modifyitems(config, items):
     """Leave out what the part does not hold, and order the rest."""
-    if apart := [item.nodeid for item in items if starts_cluster(item) and scope_of(item.nodeid) != "rocketmq"]:
+    if apart := [item.nodeid for item in items if starts_cluster(item) and is_apart(item.nodeid)]:
         raise pytest.UsageError(f"these start a cluster of their own: add them to selected.SCOPES: {', '.join(apart)}")
     part, left_to_thorough = config.getoption("--part"), thorough(items)
     chosen = choice() if part == "touched" else ()
@@ -74,6 +74,11 @@ def pytest_collection_modifyitems(config, items):
 def starts_cluster(item):
     """Return True for a test that the one RocketMQ is started for; fixtures of other tests have the same name."""
     return item.get_closest_marker("cluster") is not None and "cluster" in item.fixturenames
+
+
+def is_apart(test):
+    """Return True for a test of no area that is not in the scope of the one RocketMQ."""
+    return areas.area_of(test) is None and scope_of(test) != "rocketmq"
 
 
 def is_property(item):

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import partial, reduce
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -84,10 +84,11 @@ def text_of(value, depth=8):
 
 
 def pytest_collection_finish(session):
-    """Write the id of each test, and its parameters without the folder that the checkout lies in."""
+    """Write the id of each test, and its parameters without the folders of the environment and of the checkout."""
     tests = [(item.nodeid, text_of(getattr(item, "callspec", None) and item.callspec.params)) for item in session.items]
     with open(os.environ[COLLECTED], "w", encoding="ascii") as file:
-        json.dump([(test, text.replace(str(ROOT), "CHECKOUT")) for test, text in tests], file)
+        here = [(sys.prefix, "ENVIRONMENT"), (str(ROOT), "CHECKOUT")]  # an environment may lie in the checkout
+        json.dump([(test, reduce(lambda text, names: text.replace(*names), here, text)) for test, text in tests], file)
 
 
 # --- The comparison ---

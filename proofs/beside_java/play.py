@@ -30,7 +30,7 @@ COMES_WITHIN = 45.0
 """Seconds without any further message after which no more is expected: longer than a member needs to look around."""
 
 MOST_LOST = 5
-"""Lost messages of a group that are told in full."""
+"""Lost messages of a group that are reported in full."""
 
 JAVA_KEPT, JAVA_VICTIM, PYTHON_KEPT, PYTHON_VICTIM = "java-kept", "java-victim", "python-kept", "python-victim"
 """Processes; the victims are killed and frozen."""
@@ -202,17 +202,18 @@ class Play:
             one.name: judged(read(stage.home, one.name, stage.topic, names), sent, spans, kinds) for one in stage.groups
         }
         losses = {
-            group.name: [self._told(group, lost) for lost in messages[group.name].lost_messages[:MOST_LOST]]
+            group.name: [self._report(group, lost) for lost in messages[group.name].lost_messages[:MOST_LOST]]
             for group in stage.groups
         }
         return Played(release, len(stage.queues), self.events, messages, retries, self.notes, losses)
 
-    def _told(self, group: Group, lost: Lost) -> str:
-        """Tell what is known of a lost message: its deliveries around, what was committed, and the members' logs."""
+    def _report(self, group: Group, lost: Lost) -> str:
+        """Report what is known of a lost message: its deliveries around, what was committed, and the members' logs."""
         (address, queue_id), names = lost.place, list(self.stage.kinds)
         broker = next((name for name, where in self.stage.cluster.running.items() if where == address), address)
         lines = [f"offset {lost.offset} of queue {queue_id} of {broker} never came to {group.name}"]
-        lines += [f"  {_clock(one.at)} offset {one.offset} given to {names[one.member]}" for one in lost.around]
+        for delivery in lost.around:
+            lines.append(f"  {_clock(delivery.at)} offset {delivery.offset} given to {names[delivery.member]}")
         for commits in self._commits:
             offset = commits.offsets.get((group.name, lost.place), "not known")
             lines.append(f"  {_clock(commits.at)} committed after {commits.event!r}: {offset}")

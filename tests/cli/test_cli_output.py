@@ -341,3 +341,11 @@ def test_nothing_prints_but_through_the_sink():
             if name not in SINKS | OTHERS and (lines := list(prints(path.read_text(encoding="utf-8")))):
                 found[name] = len(lines)
     assert found == ALLOWED
+
+
+def test_a_guard_of_a_stream_that_was_closed_has_nothing_to_flush():
+    stream = io.TextIOWrapper(io.BytesIO())
+    guard = sink.Guard(stream)
+    stream.close()
+    guard.flush()
+    assert not guard.closed
